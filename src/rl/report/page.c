@@ -4,25 +4,6 @@
 
 #include "rl/report/parts.h"
 
-void rl_page_number(double x, int digits, bool sign, struct kg_buf *out)
-{
-    if (isfinite(x)) {
-        kg_buf_addf(out, sign ? "%+.*f" : "%.*f", digits, x);
-    } else {
-        kg_buf_adds(out, "–");
-    }
-}
-
-static void tile(struct kg_buf *out, const char *class, const char *number, const char *name,
-                 const char *note)
-{
-    kg_buf_addf(out, "<div class=\"tile\"><span>%s</span><b class=\"%s\">", name, class);
-    kg_html_text(out, number);
-    kg_buf_adds(out, "</b><i>");
-    kg_html_text(out, note);
-    kg_buf_adds(out, "</i></div>\n");
-}
-
 /* Good is a rise, or with down a fall. */
 static void score_tile(const struct rl_score_table *t, enum rl_row row, const char *name, bool down,
                        struct kg_buf *out)
@@ -35,7 +16,10 @@ static void score_tile(const struct rl_score_table *t, enum rl_row row, const ch
     snprintf(note, sizeof note, isfinite(d->value) ? "%+.3f [%+.3f, %+.3f]" : "no second value",
              d->value, d->lo, d->hi);
     bool up = d->lo > 0, fall = d->hi < 0;
-    tile(out, (down ? fall : up) ? "good" : (down ? up : fall) ? "bad" : "", number, name, note);
+    rl_page_tile((down ? fall : up)   ? "good"
+                 : (down ? up : fall) ? "bad"
+                                      : "",
+                 number, name, note, out);
 }
 
 void rl_page_tiles(const struct rl_report *r, struct kg_buf *out)
@@ -54,7 +38,8 @@ void rl_page_tiles(const struct rl_report *r, struct kg_buf *out)
     if (rl_report_held(r, &held, &n)) {
         snprintf(number, sizeof number, "%ld of %ld", held, n);
         snprintf(note, sizeof note, "by preset %.60s", rl_json_text(r->recheck, "preset"));
-        tile(out, held * 10 >= n * 9 ? "good" : "bad", number, "held when judged again", note);
+        rl_page_tile(held * 10 >= n * 9 ? "good" : "bad", number, "held when judged again", note,
+                     out);
     }
     const double *seconds = rl_columns_find(&r->columns, "seconds");
     for (size_t i = 0; i < r->columns.steps && seconds != NULL; i++) {
@@ -62,7 +47,7 @@ void rl_page_tiles(const struct rl_report *r, struct kg_buf *out)
     }
     snprintf(number, sizeof number, "%zu", r->columns.steps);
     snprintf(note, sizeof note, "%.0f s to the last one", last);
-    tile(out, "", number, "steps of RL", note);
+    rl_page_tile("", number, "steps of RL", note, out);
     kg_buf_adds(out, "</div>\n");
 }
 
@@ -158,18 +143,8 @@ void rl_page_scores(const struct rl_report *r, struct kg_buf *out)
 static void head(const struct rl_report *r, const char *title, struct kg_buf *out)
 {
     static const char *const keys[] = {"kgym", "cpu", "cores", "kernel", "compiler"};
-    kg_buf_adds(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                     "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                     "<title>");
-    kg_html_text(out, title);
-    kg_buf_adds(out, "</title>\n<style>");
-    kg_buf_adds(out, rl_report_style);
-    kg_buf_adds(out, "</style>\n</head>\n<body>\n<main>\n<header><h1>");
-    kg_html_text(out, title);
-    kg_buf_addf(out, "</h1><p class=\"sub\">%zu trajectories, %zu steps", r->walks.n,
-                r->columns.steps);
+    rl_page_open(title, "", NULL, out);
+    kg_buf_addf(out, "<p class=\"sub\">%zu trajectories, %zu steps", r->walks.n, r->columns.steps);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *v = json_object_get(r->host, keys[i]);
         if (v != NULL) {
@@ -196,18 +171,7 @@ static void alerts(const struct rl_report *r, struct kg_buf *out)
     kg_buf_addf(out, "<div class=\"alert %s\">", !e.known ? "" : e.shown ? "good" : "warn");
     kg_html_text(out, e.text);
     kg_buf_adds(out, "</div>\n");
-    if (r->notes.n > 0) {
-        kg_buf_adds(out, "<div class=\"alert\"><b>Notes</b><ul>");
-        for (int i = 0; i < r->notes.n; i++) {
-            kg_buf_adds(out, "<li>");
-            kg_html_text(out, r->notes.text[i]);
-            kg_buf_adds(out, "</li>");
-        }
-        if (r->notes.more > 0) {
-            kg_buf_addf(out, "<li>%d more</li>", r->notes.more);
-        }
-        kg_buf_adds(out, "</ul></div>\n");
-    }
+    rl_page_notes(&r->notes, out);
 }
 
 enum kg_code rl_report_html(const struct rl_report *r, const char *title, struct kg_buf *out,
@@ -224,7 +188,7 @@ enum kg_code rl_report_html(const struct rl_report *r, const char *title, struct
     rl_page_kernels(r, out);
     rl_page_talks(r, out);
     rl_page_run(r, out);
-    kg_buf_adds(out, "</main>\n</body>\n</html>\n");
+    rl_page_end(NULL, out);
     return kg_buf_ok(out)
                ? KG_OK
                : kg_fail(err, KG_E_LIMIT, "report: the page needs more than %zu bytes", out->max);

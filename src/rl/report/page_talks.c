@@ -5,35 +5,10 @@
 
 #include "rl/report/parts.h"
 
-#define TEXT_MOST 20000
-
-static void text_block(const char *s, struct kg_buf *out)
-{
-    kg_buf_adds(out, "<pre>");
-    kg_html_cut(out, s, TEXT_MOST);
-    kg_buf_adds(out, "</pre>\n");
-}
-
-/* Only known verdicts get a class: the text is the file's. */
 static void chip(const json_t *turn, struct kg_buf *out)
 {
-    static const char *const known[] = {"ok",       "wrong",         "crash",
-                                        "timeout",  "no_code",       "out_of_memory",
-                                        "rejected", "compile_error", "hack"};
-    const char *verdict = rl_json_text(turn, "verdict"), *class = "none";
-    const char *reason = rl_json_text(turn, "reason");
-    double speedup = rl_json_real(turn, "speedup");
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        class = strcmp(verdict, known[i]) == 0 ? known[i] : class;
-    }
-    kg_buf_addf(out, "<span class=\"chip v-%s\">", class);
-    kg_html_cut(out, verdict[0] ? verdict : "no verdict", 30);
-    kg_buf_adds(out, reason[0] ? " · " : "");
-    kg_html_cut(out, reason, 40);
-    if (isfinite(speedup) && strcmp(class, "ok") == 0) {
-        kg_buf_addf(out, " · %.2fx", speedup);
-    }
-    kg_buf_adds(out, "</span> ");
+    rl_page_chip(rl_json_text(turn, "verdict"), rl_json_text(turn, "reason"),
+                 rl_json_real(turn, "speedup"), out);
 }
 
 /* --- conversations --- */
@@ -75,11 +50,11 @@ static void turns_of(const json_t *line, struct kg_buf *out)
         const char *feedback = rl_json_text(last, "feedback");
         if (feedback[0]) {
             kg_buf_adds(out, "<p class=\"mute\">feedback</p>");
-            text_block(feedback, out);
+            rl_page_text(feedback, out);
         }
         turn_facts(turn, out);
         if (last == NULL) {
-            text_block(rl_json_text(turn, "reply"), out);
+            rl_page_text(rl_json_text(turn, "reply"), out);
         } else {
             rl_page_diff(rl_json_text(last, "reply"), rl_json_text(turn, "reply"), out);
         }
@@ -105,7 +80,7 @@ static void talk(const json_t *line, struct kg_buf *out)
     }
     fact("style", extra, "style", out);
     kg_buf_adds(out, "</span></summary><div class=\"body\"><p class=\"mute\">prompt</p>");
-    text_block(rl_json_text(line, "prompt"), out);
+    rl_page_text(rl_json_text(line, "prompt"), out);
     turns_of(line, out);
     kg_buf_adds(out, "</div></details>\n");
 }
@@ -172,7 +147,7 @@ static void kernel(const struct rl_report *r, const struct rl_kernel *k, bool op
                     rl_json_real(again, "lo"), rl_json_real(again, "hi"));
     }
     kg_buf_adds(out, "</summary><div class=\"body\">");
-    text_block(k->reply, out);
+    rl_page_text(k->reply, out);
     kg_buf_adds(out, "</div></details>\n");
 }
 
@@ -200,15 +175,15 @@ void rl_page_run(const struct rl_report *r, struct kg_buf *out)
     kg_buf_adds(out, "<section id=\"run\"><h2>Run</h2>\n");
     if (r->config.len > 0) {
         kg_buf_adds(out, "<details><summary>config.yaml</summary>");
-        text_block(r->config.data, out);
+        rl_page_text(r->config.data, out);
         kg_buf_adds(out, "</details>\n");
     }
     if (r->host != NULL) {
         struct kg_buf text;
-        kg_buf_init(&text, TEXT_MOST);
+        kg_buf_init(&text, 20000);
         kg_json_dump_pretty(r->host, &text);
         kg_buf_adds(out, "<details><summary>host.json</summary>");
-        text_block(text.data, out);
+        rl_page_text(text.data, out);
         kg_buf_adds(out, "</details>\n");
         kg_buf_deinit(&text);
     }

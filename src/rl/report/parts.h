@@ -3,43 +3,14 @@
 #ifndef KG_RL_REPORT_PARTS_H
 #define KG_RL_REPORT_PARTS_H
 
-#include "base/html.h"
 #include "base/rng.h"
 #include "base/term.h"
 #include "rl/chains/chains.h"
 #include "rl/methods/bootstrap.h"
 #include "rl/methods/metrics.h"
+#include "rl/page/figure.h"
+#include "rl/page/page.h"
 #include "rl/report/report.h"
-
-/* --- lines of a file --- */
-
-enum { RL_LINE_MAX = 4 << 20, RL_NOTES = 16 };
-
-struct rl_notes {
-    char text[RL_NOTES][240];
-    int n, more; /* more: notes that found no room */
-};
-void rl_note(struct rl_notes *notes, const char *fmt, ...) KG_PRINTF(2, 3);
-
-struct rl_lines {
-    FILE *file;
-    const char *name; /* for notes */
-    struct kg_buf line;
-    long number;         /* of the line that was read last, from 1 */
-    long used, bad, cut; /* objects; lines that are none; 1: the last line has no end */
-    struct rl_notes *notes;
-};
-/* False: the file is not there, or cannot be read (noted). name must outlive it. */
-bool rl_lines_open(struct rl_lines *l, const char *folder, const char *name,
-                   struct rl_notes *notes);
-/* The next line that is a JSON object, NULL at the end. The caller owns it. */
-json_t *rl_lines_next(struct rl_lines *l);
-void rl_lines_close(struct rl_lines *l); /* notes how many lines were left out */
-
-/* NaN where the member is no number; "" where it is no string; -1 where it is no integer. */
-double rl_json_real(const json_t *o, const char *key);
-const char *rl_json_text(const json_t *o, const char *key);
-long rl_json_int(const json_t *o, const char *key);
 
 /* --- columns: one number a step and name --- */
 
@@ -236,7 +207,6 @@ struct rl_chart {
 /* Appends a figure: means over a window with a band. Nothing where no curve has a number. */
 void rl_chart_svg(const struct rl_chart *c, struct kg_buf *out);
 
-extern const char rl_report_style[];
 void rl_page_tiles(const struct rl_report *r, struct kg_buf *out);
 void rl_page_scores(const struct rl_report *r, struct kg_buf *out);
 void rl_page_curves(const struct rl_report *r, struct kg_buf *out);
@@ -246,9 +216,5 @@ void rl_page_recheck(const struct rl_report *r, struct kg_buf *out);
 void rl_page_talks(const struct rl_report *r, struct kg_buf *out);
 void rl_page_kernels(const struct rl_report *r, struct kg_buf *out);
 void rl_page_run(const struct rl_report *r, struct kg_buf *out);
-/* Two texts word by word. */
-void rl_page_diff(const char *a, const char *b, struct kg_buf *out);
-/* "–" for NaN. digits after the point; sign: with a plus. */
-void rl_page_number(double x, int digits, bool sign, struct kg_buf *out);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "rl/report/parts.h"
+#include "rl/page/lines.h"
 
 void rl_note(struct rl_notes *notes, const char *fmt, ...)
 {
@@ -38,9 +38,12 @@ static bool read_line(struct rl_lines *l)
     int c = EOF;
     kg_buf_reset(&l->line);
     l->line.truncated = false;
+    l->at = l->end;
     while ((c = getc_unlocked(l->file)) != EOF && c != '\n') {
         kg_buf_addc(&l->line, (char)c);
+        l->end++;
     }
+    l->end += c == '\n';
     l->number++;
     l->cut = c == EOF && l->line.len > 0;
     return c != EOF || l->line.len > 0;
@@ -69,6 +72,23 @@ json_t *rl_lines_next(struct rl_lines *l)
         }
     }
     return NULL;
+}
+
+json_t *rl_lines_again(struct rl_lines *l, int64_t at)
+{
+    struct kg_err err = KG_ERR_INIT;
+    json_t *j = NULL;
+    if (l->file == NULL || fseeko(l->file, at, SEEK_SET) != 0) {
+        return NULL;
+    }
+    l->end = at;
+    bool ok = read_line(l) && kg_buf_ok(&l->line) &&
+              kg_json_parse_line(l->line.data, l->line.len, l->name, &j, &err) == KG_OK;
+    if (!ok || !json_is_object(j)) {
+        json_decref(j);
+        j = NULL;
+    }
+    return j;
 }
 
 void rl_lines_close(struct rl_lines *l)

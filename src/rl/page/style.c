@@ -1,7 +1,7 @@
-/* The page's style. The page has no script. */
-#include "rl/report/parts.h"
+/* The style of the pages. */
+#include "rl/page/page.h"
 
-const char rl_report_style[] =
+const char rl_page_style[] =
     ":root{color-scheme:light dark;--bg:#f6f6f3;--card:#fff;--ink:#1c1e22;--mute:#6a6f78;"
     "--line:#e3e3de;--soft:#f0f0ec;--accent:#3867d6;--good:#1f8a4c;--bad:#c0392b;--warn:#b7791f;"
     "--hack:#8e3bb5;--cool:#2b7a9b;"
@@ -60,7 +60,8 @@ const char rl_report_style[] =
     ".s0{--c:var(--s0)}.s1{--c:var(--s1)}.s2{--c:var(--s2)}.s3{--c:var(--s3)}.s4{--c:var(--s4)}"
     ".s5{--c:var(--s5)}.s6{--c:var(--s6)}.s7{--c:var(--s7)}"
     ".curve{fill:none;stroke:var(--c);stroke-width:1.8;stroke-linejoin:round}"
-    ".band{fill:var(--c);opacity:.16}.dot{fill:var(--c)}"
+    ".band{fill:var(--c);opacity:.16}.dot{fill:var(--c)}.stem{stroke:var(--c);stroke-width:1.5;"
+    "opacity:.55}.mark{stroke:var(--mute);stroke-width:1;stroke-dasharray:4 3}"
     ".key{display:inline-block;width:10px;height:10px;border-radius:3px;margin-right:5px;"
     "background:var(--c)}"
     ".bar{height:9px;border-radius:3px;background:var(--soft);min-width:110px;margin:2px 0}"
@@ -84,5 +85,7 @@ const char rl_report_style[] =
     ".diff .del{background:color-mix(in srgb,var(--bad) 18%,transparent);"
     "text-decoration:line-through;text-decoration-color:var(--bad);border-radius:3px}"
     ".diff .ins{background:color-mix(in srgb,var(--good) 24%,transparent);border-radius:3px}"
-    "@media(max-width:760px){main{padding:20px 10px 48px}section{padding:16px 12px}"
+    ".diff i{font-style:normal;color:var(--mute)}"
+    "@media(max-width:760px){.wide svg text{font-size:20px}main{padding:20px 10px "
+    "48px}section{padding:16px 12px}"
     ".body{padding-left:4px}.tile b{font-size:20px}}";
