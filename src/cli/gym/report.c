@@ -10,6 +10,7 @@
 #include "base/term.h"
 #include "cli/cli.h"
 #include "cli/learn/report_run.h"
+#include "cli/trial/report_trial.h"
 #include "gym/record/record.h"
 #include "gym/report/report.h"
 
@@ -25,13 +26,17 @@ static const char help_text[] =
     "Of the folder of a run (as `kgym train --out` makes it): prints the scores\n"
     "before and after RL with paired intervals, and writes one HTML page with them,\n"
     "curves, styles, counters of the components, trajectories and the best kernels.\n"
+    "Of the folder of a trial (`kgym bench --out`, `kgym refine --out`): prints its\n"
+    "scores or its rounds, and writes one HTML page: curves, fast_p over p, problems\n"
+    "with a search, funnel, hacks, trajectories with what each turn changed; of a\n"
+    "refinement the speed-up by round and the best kernel with its profile.\n"
     "A run that goes on, or whose files are cut off, has a report of what is there.\n"
     "\n"
     "  RECORDS.jsonl   - is standard input\n"
     "  --out PAGE      the page; a file that holds records is never replaced\n"
     "                  (default of a run: RUN/report.html)\n"
     "  --title TEXT    its heading (default: the name of the file or the folder)\n"
-    "  --recheck N     of a run: judge N random correct kernels of the last\n"
+    "  --recheck N     of a training run: judge N random correct kernels of the last\n"
     "                  evaluation, and the best ones, again by preset `default`;\n"
     "                  kept in RUN/recheck.json\n"
     "  --json          of a run: print one JSON object in place of the tables\n"
@@ -180,6 +185,15 @@ int kg_cmd_report(int argc, char **argv)
     if (a.help || !a.in) {
         fputs(help_text, a.help ? stdout : stderr);
         return a.help ? KG_STATUS_GOOD : KG_STATUS_ERROR;
+    }
+    if (is_folder(a.in) && kg_report_trial_is(a.in)) {
+        const struct kg_report_trial trial = {a.in, a.out, a.title, a.json};
+        if (a.recheck != NULL) {
+            kg_fail(&err, KG_E_USAGE,
+                    "--recheck needs a training run: `kgym refine` judges a new best again itself");
+            return kg_cli_fail("report", &err);
+        }
+        return kg_report_trial(&trial);
     }
     if (is_folder(a.in)) {
         const struct kg_report_run run = {a.in, a.out, a.title, a.recheck, a.json};

@@ -1,0 +1,401 @@
+/* Sections of a refinement: speed-up by round, the rounds, the best kernel and how it came about.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rl/page/figure.h"
+#include "trial/report/report_page.h"
+
+enum { ROUNDS_SHOWN = 1000 };
+
+long tr_round_number(const json_t *round, size_t at)
+{
+    long number = rl_json_int(round, "round");
+    return number > 0 ? number : (long)at + 1;
+}
+
+static bool is_best(const json_t *round)
+{
+    return json_is_true(json_object_get(round, "new_best"));
+}
+
+/* The last round that gave a best kernel; NULL: none. */
+static const json_t *best_of(const struct tr_report *r)
+{
+    const json_t *round, *best = NULL;
+    size_t i;
+    json_array_foreach(r->rounds, i, round)
+    {
+        best = is_best(round) ? round : best;
+    }
+    return best;
+}
+
+/* What counts of a best round: its second judging, else the first. */
+static const json_t *speed_of(const json_t *round)
+{
+    const json_t *again = json_object_get(round, "again");
+    return isfinite(rl_json_real(again, "speedup")) ? again : round;
+}
+
+static double sum(const json_t *rounds, const char *key)
+{
+    double s = 0;
+    const json_t *round;
+    size_t i;
+    json_array_foreach(rounds, i, round)
+    {
+        double x = rl_json_real(round, key);
+        s += isfinite(x) ? x : 0;
+    }
+    return s;
+}
+
+static size_t correct(const json_t *rounds)
+{
+    size_t n = 0, i;
+    const json_t *round;
+    json_array_foreach(rounds, i, round)
+    {
+        n += json_is_true(json_object_get(round, "correct"));
+    }
+    return n;
+}
+
+static void best_tile(const struct tr_report *r, struct kg_buf *out)
+{
+    const json_t *best = best_of(r), *s = speed_of(best);
+    char number[32] = "none", note[128] = "no correct kernel yet";
+    if (best != NULL) {
+        double x = rl_json_real(s, "speedup"), lo = rl_json_real(s, "speedup_lo");
+        snprintf(number, sizeof number, isfinite(x) ? "%.2fx" : "correct", x);
+        int n = snprintf(note, sizeof note, "round %ld%s", tr_round_number(best, 0),
+                         s != best ? ", judged again" : "");
+        if (isfinite(lo)) {
+            snprintf(note + n, sizeof note - (size_t)n, ", [%.2f, %.2f]", lo,
+                     rl_json_real(s, "speedup_hi"));
+        }
+    }
+    rl_page_tile(best != NULL ? "good" : "", number, "best verified kernel", note, out);
+}
+
+void tr_page_refine_tiles(const struct tr_report *r, struct kg_buf *out)
+{
+    char number[64], note[128];
+    struct kg_buf count;
+    const json_t *options = json_object_get(r->run, "options");
+    size_t n = json_array_size(r->rounds);
+    double in = sum(r->rounds, "tokens_in"), written = sum(r->rounds, "tokens_out");
+    kg_buf_adds(out, "<div class=\"tiles\">\n");
+    best_tile(r, out);
+    snprintf(number, sizeof number, "%zu", n);
+    snprintf(note, sizeof note, "%zu correct", correct(r->rounds));
+    rl_page_tile("", number, "rounds", note, out);
+    kg_buf_init(&count, 64);
+    tr_page_count(in + written, &count);
+    snprintf(number, sizeof number, "%s", count.data);
+    kg_buf_reset(&count);
+    tr_page_count(written, &count);
+    snprintf(note, sizeof note, "%s of them written", count.data);
+    kg_buf_deinit(&count);
+    rl_page_tile("", number, "tokens", note, out);
+    const char *strategy = rl_json_text(options, "strategy");
+    strategy = strategy[0] != '\0' ? strategy : rl_json_text(r->run, "strategy");
+    if (strategy[0] != '\0') {
+        rl_page_tile("", strategy, "strategy", "which turns the model is shown", out);
+    }
+    kg_buf_adds(out, "</div>\n");
+}
+
+/* --- curves --- */
+
+struct curves {
+    struct rl_point tried[ROUNDS_SHOWN], best[ROUNDS_SHOWN], context[ROUNDS_SHOWN],
+        written[ROUNDS_SHOWN], coverage[ROUNDS_SHOWN];
+    int tried_n, best_n, context_n, written_n, coverage_n;
+    double last;
+};
+
+static void add(struct rl_point *p, int *n, double x, double y, double lo, double hi)
+{
+    if (isfinite(y)) {
+        p[(*n)++] = (struct rl_point){x, y, lo, hi};
+    }
+}
+
+static void gather(const json_t *rounds, struct curves *c)
+{
+    const json_t *round;
+    size_t i;
+    const double none = (double)NAN;
+    json_array_foreach(rounds, i, round)
+    {
+        double x = (double)tr_round_number(round, i);
+        if (i == ROUNDS_SHOWN) {
+            break;
+        }
+        c->last = fmax(c->last, x);
+        add(c->tried, &c->tried_n, x, rl_json_real(round, "speedup"),
+            rl_json_real(round, "speedup_lo"), rl_json_real(round, "speedup_hi"));
+        if (is_best(round)) {
+            add(c->best, &c->best_n, x, rl_json_real(speed_of(round), "speedup"), none, none);
+        }
+        add(c->context, &c->context_n, x, rl_json_real(round, "tokens_in"), none, none);
+        add(c->written, &c->written_n, x, rl_json_real(round, "tokens_out"), none, none);
+        add(c->coverage, &c->coverage_n, x, rl_json_real(round, "coverage"), none, none);
+    }
+    if (c->best_n > 0 && c->best_n < ROUNDS_SHOWN && c->best[c->best_n - 1].x < c->last) {
+        c->best[c->best_n] = c->best[c->best_n - 1];
+        c->best[c->best_n++].x = c->last;
+    }
+}
+
+static struct rl_figure figure_of(const struct curves *c, const char *title)
+{
+    struct rl_figure f = {.title = title, .from = 1, .to = fmax(c->last, 1), .axis = "round"};
+    rl_figure_ticks(&f, 10, true);
+    return f;
+}
+
+static void curves(const struct tr_report *r, struct kg_buf *out)
+{
+    struct curves *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        out->truncated = true;
+        return;
+    }
+    gather(r->rounds, c);
+    struct rl_figure f = figure_of(c, "speed-up by round");
+    f.note = "A dot is a correct kernel with its 95 % interval; the line is the best so far, as it "
+             "was judged again. Rounds without a dot failed.";
+    f.series[0] = (struct rl_series){"one round", c->tried, c->tried_n, RL_DRAW_DOTS};
+    f.series[1] = (struct rl_series){"best so far", c->best, c->best_n, RL_DRAW_STEPS};
+    f.n = 2;
+    f.mark = 1;
+    f.wide = true;
+    rl_figure_svg(&f, out);
+    kg_buf_adds(out, "<div class=\"charts\">\n");
+    f = figure_of(c, "tokens by round");
+    f.series[0] = (struct rl_series){"read", c->context, c->context_n, RL_DRAW_CURVE};
+    f.series[1] = (struct rl_series){"written", c->written, c->written_n, RL_DRAW_CURVE};
+    f.n = 2;
+    f.share = true;
+    rl_figure_svg(&f, out);
+    f = figure_of(c, "coverage by round");
+    f.series[0] = (struct rl_series){f.title, c->coverage, c->coverage_n, RL_DRAW_DOTS};
+    f.n = 1;
+    f.share = true;
+    rl_figure_svg(&f, out);
+    kg_buf_adds(out, "</div>\n");
+    free(c);
+}
+
+/* --- rounds --- */
+
+static void context(const json_t *round, struct kg_buf *out)
+{
+    const json_t *shown = json_object_get(round, "context"), *v;
+    size_t i;
+    kg_buf_adds(out, json_array_size(shown) == 0 ? "<span class=\"mute\">–</span>" : "");
+    json_array_foreach(shown, i, v)
+    {
+        kg_buf_addf(out, "%s%lld", i > 0 ? ", " : "", (long long)json_integer_value(v));
+    }
+    if (json_is_true(json_object_get(round, "shrunk"))) {
+        kg_buf_adds(out, " <span class=\"warn\">shrunk</span>");
+    }
+}
+
+static void state_chip(const json_t *round, struct kg_buf *out)
+{
+    const char *verdict = rl_json_text(round, "verdict"), *state = rl_json_text(round, "state");
+    rl_page_chip(verdict[0] != '\0' ? verdict : state, rl_json_text(round, "reason"), (double)NAN,
+                 out);
+}
+
+static void again_cell(const json_t *round, struct kg_buf *out)
+{
+    const json_t *again = json_object_get(round, "again");
+    if (!json_is_object(again)) {
+        return;
+    }
+    if (isfinite(rl_json_real(again, "speedup"))) {
+        tr_page_speed(rl_json_real(again, "speedup"), rl_json_real(again, "speedup_lo"),
+                      rl_json_real(again, "speedup_hi"), out);
+    } else {
+        kg_html_cut(out, rl_json_text(again, "verdict"), 40);
+    }
+}
+
+static void round_row(const struct tr_report *r, const json_t *round, size_t at, struct kg_buf *out)
+{
+    const struct tr_seen *t = tr_report_turn(r, rl_json_text(round, "key"));
+    kg_buf_addf(out, "<tr%s><td class=\"n\">", is_best(round) ? " class=\"best\"" : "");
+    if (t != NULL) {
+        kg_buf_addf(out, "<a href=\"#r%zu\">", (size_t)(t - r->turn));
+    }
+    kg_buf_addf(out, "%ld%s</td><td>", tr_round_number(round, at), t != NULL ? "</a>" : "");
+    state_chip(round, out);
+    kg_buf_adds(out, "</td><td class=\"n\">");
+    tr_page_speed(rl_json_real(round, "speedup"), rl_json_real(round, "speedup_lo"),
+                  rl_json_real(round, "speedup_hi"), out);
+    kg_buf_adds(out, "</td><td class=\"n\">");
+    again_cell(round, out);
+    kg_buf_adds(out, "</td><td>");
+    context(round, out);
+    kg_buf_adds(out, "</td><td class=\"n\">");
+    tr_page_count(rl_json_real(round, "tokens_in"), out);
+    kg_buf_adds(out, "</td><td class=\"n\">");
+    tr_page_count(rl_json_real(round, "tokens_out"), out);
+    kg_buf_adds(out, "</td><td class=\"mute msg\">");
+    kg_html_cut(out, is_best(round) ? "new best" : rl_json_text(round, "message"), 200);
+    kg_buf_adds(out, "</td></tr>\n");
+}
+
+void tr_page_rounds(const struct tr_report *r, struct kg_buf *out)
+{
+    const json_t *round;
+    size_t i;
+    if (json_array_size(r->rounds) == 0) {
+        return;
+    }
+    kg_buf_adds(out, "<section id=\"rounds\"><h2>Rounds</h2><p>A round is one reply and its "
+                     "verdict. A kernel that looks like a new best is judged again in a new "
+                     "process with new inputs before it is one. Shown: the rounds that the model "
+                     "saw.</p>\n");
+    curves(r, out);
+    kg_buf_adds(out, "<div class=\"scroll\"><table><thead><tr><th class=\"n\">round</th><th>"
+                     "verdict</th><th class=\"n\">speed-up [95 %]</th><th class=\"n\">judged again"
+                     "</th><th>shown</th><th class=\"n\">read</th><th class=\"n\">written</th><th>"
+                     "why it failed</th></tr></thead><tbody>\n");
+    json_array_foreach(r->rounds, i, round)
+    {
+        if (i < ROUNDS_SHOWN) {
+            round_row(r, round, i, out);
+        }
+    }
+    kg_buf_adds(out, "</tbody></table></div>\n");
+    if (i > ROUNDS_SHOWN) {
+        kg_buf_addf(out, "<p class=\"mute\">%zu more are in rounds.jsonl</p>\n", i - ROUNDS_SHOWN);
+    }
+    kg_buf_adds(out, "</section>\n");
+}
+
+/* --- the best kernel --- */
+
+static void milliseconds(const char *name, const json_t *timing, const char *key,
+                         struct kg_buf *out)
+{
+    double ns = rl_json_real(timing, key);
+    if (isfinite(ns)) {
+        kg_buf_addf(out, "<div><span>%s</span> %.4g ms</div>", name, ns / 1e6);
+    }
+}
+
+static void share(const json_t *entry, const char *key, struct kg_buf *out)
+{
+    double x = rl_json_real(entry, key);
+    kg_buf_adds(out, "<td class=\"n\">");
+    if (isfinite(x)) {
+        kg_buf_addf(out, "%.1f %%", 100 * x);
+    }
+    kg_buf_adds(out, "</td>");
+}
+
+/* The kernels that the device ran, where the record has them. */
+static void profile(const json_t *record, struct kg_buf *out)
+{
+    const json_t *evidence = json_object_get(record, "evidence"), *e;
+    size_t i, n = 0;
+    json_array_foreach(evidence, i, e)
+    {
+        if (strcmp(rl_json_text(e, "check"), "kernel") != 0) {
+            continue;
+        }
+        if (n++ == 0) {
+            kg_buf_adds(out, "<h3>Kernels</h3><div class=\"scroll\"><table><thead><tr><th>kernel"
+                             "</th><th class=\"n\">share of the time</th><th class=\"n\">calls</th>"
+                             "<th>whose</th><th></th></tr></thead><tbody>\n");
+        }
+        kg_buf_adds(out, "<tr><td class=\"who\">");
+        kg_html_cut(out, rl_json_text(e, "name"), 160);
+        kg_buf_adds(out, "</td>");
+        share(e, "share", out);
+        kg_buf_adds(out, "<td class=\"n\">");
+        kg_html_value(out, json_object_get(e, "calls"), 30);
+        kg_buf_adds(out, "</td><td>");
+        kg_html_cut(out, rl_json_text(e, "class"), 30);
+        kg_buf_addf(out, "</td><td class=\"warn\">%s</td></tr>\n",
+                    json_is_true(json_object_get(e, "dead")) ? "not needed for the answer" : "");
+    }
+    kg_buf_adds(out, n > 0 ? "</tbody></table></div>\n" : "");
+}
+
+void tr_page_best(struct tr_report *r, struct kg_buf *out)
+{
+    const json_t *best = best_of(r);
+    const struct tr_seen *t = tr_report_turn(r, rl_json_text(best, "key"));
+    json_t *first = t != NULL ? tr_report_record(r, t) : NULL;
+    const json_t *record = r->again != NULL ? r->again : first;
+    if (best == NULL || record == NULL) {
+        json_decref(first);
+        return;
+    }
+    const json_t *timing = json_object_get(record, "timing");
+    kg_buf_addf(out, "<section id=\"best\"><h2>Best kernel</h2><p>Of round %ld, %s.</p>\n",
+                tr_round_number(best, 0),
+                r->again != NULL ? "as the second judging found it" : "as it was judged first");
+    kg_buf_adds(out, "<div class=\"facts\"><div><span>speed-up</span> ");
+    tr_page_speed(rl_json_real(speed_of(best), "speedup"),
+                  rl_json_real(speed_of(best), "speedup_lo"),
+                  rl_json_real(speed_of(best), "speedup_hi"), out);
+    kg_buf_adds(out, "</div>");
+    milliseconds("candidate", timing, "candidate_ns", out);
+    milliseconds("reference", timing, "reference_ns", out);
+    milliseconds("of a call (K)", timing, "overhead_ns", out);
+    if (isfinite(rl_json_real(record, "coverage"))) {
+        kg_buf_addf(out, "<div><span>coverage</span> %.2f</div>", rl_json_real(record, "coverage"));
+    }
+    kg_buf_adds(out, "</div>\n");
+    profile(record, out);
+    const char *code = tr_report_code(record);
+    kg_buf_adds(out, "<h3>Code</h3>\n");
+    rl_page_text(code[0] != '\0' ? code : tr_report_code(first), out);
+    kg_buf_adds(out, "</section>\n");
+    json_decref(first);
+}
+
+void tr_page_bests(struct tr_report *r, struct kg_buf *out)
+{
+    const json_t *round;
+    json_t *before = NULL;
+    long number = 0;
+    size_t i, n = 0;
+    json_array_foreach(r->rounds, i, round)
+    {
+        const struct tr_seen *t = tr_report_turn(r, rl_json_text(round, "key"));
+        json_t *record = is_best(round) && t != NULL ? tr_report_record(r, t) : NULL;
+        if (record == NULL) {
+            continue;
+        }
+        if (before != NULL) {
+            kg_buf_adds(out, n++ == 0 ? "<section id=\"bests\"><h2>From best to best</h2><p>What "
+                                        "each new best changed in the one before.</p>\n"
+                                      : "");
+            kg_buf_addf(out, "<details open><summary><b>Round %ld to %ld</b> ", number,
+                        tr_round_number(round, i));
+            tr_page_speed(rl_json_real(speed_of(round), "speedup"),
+                          rl_json_real(speed_of(round), "speedup_lo"),
+                          rl_json_real(speed_of(round), "speedup_hi"), out);
+            kg_buf_adds(out, "</summary>\n");
+            rl_page_diff_lines(tr_report_code(before), tr_report_code(record), out);
+            kg_buf_adds(out, "</details>\n");
+        }
+        json_decref(before);
+        before = record;
+        number = tr_round_number(round, i);
+    }
+    kg_buf_adds(out, n > 0 ? "</section>\n" : "");
+    json_decref(before);
+}
