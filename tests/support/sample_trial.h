@@ -297,6 +297,17 @@ static inline void sample_refine_write(const char *folder, const struct sample_t
     fclose(replies);
     fclose(records);
     fclose(rounds);
+    if (!o->under_way) {
+        FILE *f = trial_open(folder, "summary.json");
+        trial_line(f, json_pack("{s:s,s:s,s:s,s:s,s:s,s:i,s:f}", "schema", "kgym.refine/1",
+                                "problem", name, "strategy", "top-w", "ending", "turns", "why",
+                                "14 rounds", "rounds", o->turns, "money", .35));
+        fclose(f);
+        f = trial_open(folder, "trajectories.jsonl");
+        snprintf(name + strlen(name), sizeof name - strlen(name), "/s1");
+        trial_line(f, trial_end("the problem", name, NULL, 0));
+        fclose(f);
+    }
     kg_rng_deinit(&rng);
 }
 

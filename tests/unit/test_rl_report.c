@@ -217,6 +217,36 @@ static void a_diff_shows_what_changed(void **state)
     kg_buf_deinit(&out);
 }
 
+/* Lines far from a change are counted, those beside it shown; ends that are alike are not compared.
+ */
+static void a_long_diff_is_by_lines(void **state)
+{
+    (void)state;
+    struct kg_buf a, b, out;
+    kg_buf_init(&out, 1 << 20);
+    kg_buf_init(&a, 1 << 20);
+    kg_buf_init(&b, 1 << 20);
+    rl_page_diff_lines("1\n2\n3\n4\n5\nx\n7\n8\n9\n10\n11\n12",
+                       "1\n2\n3\n4\n5\n<y\n7\n8\n9\n10\n11\n12", &out);
+    assert_string_equal(out.data,
+                        "<pre class=\"diff lines\"><i>… 2 equal lines</i>\n  3\n  4\n  5\n"
+                        "<span class=\"del\">- x</span>\n<span class=\"ins\">+ &lt;y"
+                        "</span>\n  7\n  8\n  9\n<i>… 3 equal lines</i>\n</pre>\n");
+    for (int i = 0; i < 900; i++) {
+        kg_buf_addf(&a, "a%d = %d;\n", i, i);
+        kg_buf_addf(&b, "a%d = %d;\n", i, i == 450 ? -1 : i);
+    }
+    kg_buf_reset(&out);
+    rl_page_diff(a.data, b.data, &out); /* 5400 words */
+    assert_non_null(strstr(out.data, "<span class=\"del\">- a450 = 450;</span>\n"
+                                     "<span class=\"ins\">+ a450 = -1;</span>\n  a451"));
+    assert_non_null(strstr(out.data, "<i>… 447 equal lines</i>\n  a447"));
+    assert_true(out.len < 400);
+    kg_buf_deinit(&a);
+    kg_buf_deinit(&b);
+    kg_buf_deinit(&out);
+}
+
 /* --- broken input --- */
 
 static void what_is_missing_is_named(void **state)
@@ -385,6 +415,7 @@ int main(void)
         cmocka_unit_test(everything_is_shown),
         cmocka_unit_test(hostile_text_stays_text),
         cmocka_unit_test(a_diff_shows_what_changed),
+        cmocka_unit_test(a_long_diff_is_by_lines),
         cmocka_unit_test(what_is_missing_is_named),
         cmocka_unit_test(lines_that_are_cut_off_are_left_out),
         cmocka_unit_test(odd_types_do_no_harm),

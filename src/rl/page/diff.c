@@ -203,7 +203,7 @@ static bool diff(const char *x, const char *y, size_t (*next)(const char *), int
 void rl_page_diff_lines(const char *a, const char *b, struct kg_buf *out)
 {
     struct pen p = {.out = out, .put = put_line};
-    kg_buf_adds(out, "<pre class=\"diff\">");
+    kg_buf_adds(out, "<pre class=\"diff lines\">");
     if (!diff(a, b, line_of, LINES, &p)) {
         kg_html_cut(out, b, 20000); /* too long to compare: the later text alone */
     }

@@ -15,9 +15,14 @@ struct frame {
 
 static struct frame frame_of(const struct rl_figure *f)
 {
-    static const struct place narrow = {420, 190, 46, 408, 10, 146};
-    static const struct place wide = {860, 280, 46, 846, 12, 236};
+    static const struct place narrow = {420, 169, 46, 408, 10, 146};
+    static const struct place wide = {860, 262, 64, 846, 12, 232};
     struct frame r = {f->wide ? wide : narrow, f->from, f->to, HUGE_VAL, -HUGE_VAL};
+    bool two = false; /* lines below the axis */
+    for (int i = 0; i < f->n_tick; i++) {
+        two = two || f->tick[i].below[0] != '\0';
+    }
+    r.at.h += two ? 15 : 0;
     for (int i = 0; i < f->n; i++) {
         for (int k = 0; k < f->series[i].n; k++) {
             const struct rl_point *p = &f->series[i].point[k];
@@ -64,6 +69,9 @@ void rl_figure_ticks(struct rl_figure *f, int most, bool whole)
     double span = f->to - f->from;
     double pace = span > 0 ? pace_of(span * 3 / most) : 1;
     pace = whole ? fmax(1, ceil(pace)) : pace;
+    while (span / pace > most) {
+        pace *= 2;
+    }
     for (double i = ceil(f->from / pace - 1e-9); i * pace <= f->to + pace * 1e-6; i++) {
         if (f->n_tick == RL_FIGURE_TICKS) {
             return;

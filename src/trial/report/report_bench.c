@@ -22,15 +22,19 @@ static void interval_tile(const struct tr_tables *t, enum tr_metric metric, doub
     const struct tr_view *v = &t->table[0].view[t->table[0].views - 1];
     const struct tr_row *row = row_of(t, v, metric, p);
     char number[32] = "–", note[96];
-    const char *unit = metric == TR_M_GEOMEAN ? "x" : "";
+    bool speed = metric == TR_M_GEOMEAN;
+    const char *unit = speed ? "x" : " %";
+    double scale = speed ? 1 : 100;
+    int digits = speed ? 2 : 1;
     if (row == NULL) {
         return;
     }
     if (isfinite(row->x.value)) {
-        snprintf(number, sizeof number, "%.3f%s", row->x.value, unit);
+        snprintf(number, sizeof number, "%.*f%s", digits, scale * row->x.value, unit);
     }
     if (isfinite(row->x.lo)) {
-        snprintf(note, sizeof note, "[%.3f, %.3f], %s", row->x.lo, row->x.hi, v->name);
+        snprintf(note, sizeof note, "[%.*f, %.*f], %s", digits, scale * row->x.lo, digits,
+                 scale * row->x.hi, v->name);
     } else {
         snprintf(note, sizeof note, "%s", v->name);
     }
@@ -86,6 +90,11 @@ void tr_page_bench_tiles(const struct tr_report *r, struct kg_buf *out)
 
 /* --- tables --- */
 
+static bool is_share(enum tr_metric m)
+{
+    return m <= TR_M_FAST_LO || m == TR_M_HACK || m == TR_M_COVERAGE;
+}
+
 static void number_cell(const struct tr_row *row, double x, struct kg_buf *out)
 {
     if (!isfinite(x)) {
@@ -93,7 +102,9 @@ static void number_cell(const struct tr_row *row, double x, struct kg_buf *out)
     } else if (row->metric == TR_M_TOKENS) {
         tr_page_count(x, out);
     } else if (row->metric == TR_M_MONEY) {
-        kg_buf_addf(out, "%.4g", x);
+        kg_buf_addf(out, "%.3g", x);
+    } else if (is_share(row->metric)) {
+        kg_buf_addf(out, "%.1f", 100 * x);
     } else {
         kg_buf_addf(out, "%.3f", x);
     }
@@ -101,8 +112,13 @@ static void number_cell(const struct tr_row *row, double x, struct kg_buf *out)
 
 static void cell(const struct tr_row *row, struct kg_buf *out)
 {
+    bool known = isfinite(row->x.value), speed = row->metric >= TR_M_GEOMEAN;
     kg_buf_adds(out, "<td class=\"n\">");
     number_cell(row, row->x.value, out);
+    kg_buf_adds(out, !known                                ? ""
+                     : is_share(row->metric)               ? " %"
+                     : speed && row->metric <= TR_M_MEDIAN ? "x"
+                                                           : "");
     if (isfinite(row->x.lo) && isfinite(row->x.hi)) {
         kg_buf_adds(out, " <i class=\"mute\">[");
         number_cell(row, row->x.lo, out);
@@ -124,27 +140,66 @@ static const char *row_title(const struct tr_row *row)
     return plain ? row->name : title[row->metric];
 }
 
-/* Views of a table; whole: all of them, else those that most readers compare. */
-static bool shown(const struct tr_table *t, size_t view, bool whole)
-{
-    return whole || view == 0 || view + 1 == t->views || strcmp(t->view[view].name, "last") == 0;
-}
-
-static void grid(const struct tr_tables *all, const struct tr_table *t, bool whole,
-                 struct kg_buf *out)
+static void grid(const struct tr_tables *all, const struct tr_table *t, struct kg_buf *out)
 {
     kg_buf_adds(out, "<div class=\"scroll\"><table><thead><tr><th></th>");
     for (size_t v = 0; v < t->views; v++) {
-        if (shown(t, v, whole)) {
-            kg_buf_addf(out, "<th class=\"n\">%s</th>", t->view[v].name);
-        }
+        kg_buf_addf(out, "<th class=\"n\">%s</th>", t->view[v].name);
     }
     kg_buf_adds(out, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < all->rows; i++) {
         kg_buf_addf(out, "<tr><td>%s</td>", row_title(&t->view[0].row[i]));
         for (size_t v = 0; v < t->views; v++) {
-            if (shown(t, v, whole)) {
-                cell(&t->view[v].row[i], out);
+            cell(&t->view[v].row[i], out);
+        }
+        kg_buf_adds(out, "</tr>\n");
+    }
+    kg_buf_adds(out, "</tbody></table></div>\n");
+}
+
+static void level_name(const struct tr_table *t, struct kg_buf *out)
+{
+    if (t->level < 0) {
+        kg_buf_adds(out, "All");
+    } else if (t->level == 0) {
+        kg_buf_adds(out, "No level");
+    } else {
+        kg_buf_addf(out, "Level %d", t->level);
+    }
+}
+
+/* A line for each level: what readers compare first. */
+static void levels(const struct tr_tables *all, const char *view, struct kg_buf *out)
+{
+    static const struct {
+        enum tr_metric metric;
+        double p;
+    } column[] = {{TR_M_CORRECT, 0}, {TR_M_FAST, 1}, {TR_M_FAST, 1.2},
+                  {TR_M_FAST, 1.5},  {TR_M_FAST, 2}, {TR_M_GEOMEAN, 0}};
+    const struct tr_table *first = &all->table[0];
+    size_t v = 0;
+    while (v + 1 < first->views && strcmp(first->view[v].name, view) != 0) {
+        v++;
+    }
+    bool last = strcmp(first->view[v].name, "last") == 0;
+    kg_buf_addf(out,
+                "<h3>%s</h3><div class=\"scroll\"><table><thead><tr><th></th>"
+                "<th class=\"n\">problems</th>",
+                last ? "Last turn" : "Best of all turns");
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
+        const struct tr_row *row = row_of(all, &first->view[v], column[i].metric, column[i].p);
+        kg_buf_addf(out, "<th class=\"n\">%s</th>", row != NULL ? row_title(row) : "");
+    }
+    kg_buf_adds(out, "</tr></thead><tbody>\n");
+    for (size_t i = 0; i < all->n; i++) {
+        const struct tr_table *t = &all->table[i];
+        kg_buf_adds(out, "<tr><td>");
+        level_name(t, out);
+        kg_buf_addf(out, "</td><td class=\"n\">%zu</td>", t->problems);
+        for (size_t k = 0; k < sizeof column / sizeof *column; k++) {
+            const struct tr_row *row = row_of(all, &t->view[v], column[k].metric, column[k].p);
+            if (row != NULL) {
+                cell(row, out);
             }
         }
         kg_buf_adds(out, "</tr>\n");
@@ -163,19 +218,18 @@ void tr_page_bench_tables(const struct tr_report *r, struct kg_buf *out)
                      "than p times as fast as the reference; _lo: by the lower end of the "
                      "speed-up's own interval. In brackets 95 % intervals: whole problems are "
                      "resampled.</p>\n");
+    const struct tr_table *first = &all->table[0];
+    levels(all, "last", out);
+    if (first->views > 1) {
+        levels(all, first->view[first->views - 1].name, out);
+    }
     for (size_t i = 0; i < all->n; i++) {
         const struct tr_table *t = &all->table[i];
-        if (t->level < 0) {
-            kg_buf_addf(out, "<h3>All: %zu problems</h3>\n", t->problems);
-        } else {
-            kg_buf_addf(out, "<h3>Level %d: %zu problems</h3>\n", t->level, t->problems);
-        }
-        grid(all, t, false, out);
-        if (t->views > 3) {
-            kg_buf_adds(out, "<details><summary>every turn</summary>\n");
-            grid(all, t, true, out);
-            kg_buf_adds(out, "</details>\n");
-        }
+        kg_buf_adds(out, "<details><summary>");
+        level_name(t, out);
+        kg_buf_addf(out, ": all numbers of %zu problems</summary>\n", t->problems);
+        grid(all, t, out);
+        kg_buf_adds(out, "</details>\n");
     }
     kg_buf_adds(out, "</section>\n");
 }

@@ -21,8 +21,8 @@ void tr_page_count(double n, struct kg_buf *out)
 {
     if (!isfinite(n)) {
         kg_buf_adds(out, "–");
-    } else if (n >= 1e7) {
-        kg_buf_addf(out, "%.1f M", n / 1e6);
+    } else if (n >= 1e6) {
+        kg_buf_addf(out, "%.2f M", n / 1e6);
     } else if (n >= 1e4) {
         kg_buf_addf(out, "%.1f k", n / 1e3);
     } else {

@@ -57,12 +57,23 @@ static enum kg_code open_run(struct tr_report *r, struct kg_err *err)
     return KG_OK;
 }
 
+/* A file that may lack; NULL, with a note, also where it is no object. */
+static json_t *read_optional(struct tr_report *r, const char *name)
+{
+    char path[4096];
+    struct kg_err err = KG_ERR_INIT;
+    snprintf(path, sizeof path, "%s/%s", r->folder, name);
+    json_t *j = kg_file_exists(path) ? read_object(r->folder, name, &err) : NULL;
+    if (j == NULL && err.code != KG_OK) {
+        rl_note(&r->notes, "%.230s", err.message);
+    }
+    return j;
+}
+
 static void open_rounds(struct tr_report *r)
 {
     struct rl_lines l;
     json_t *line;
-    char path[4096];
-    struct kg_err err = KG_ERR_INIT;
     r->rounds = json_array();
     if (rl_lines_open(&l, r->folder, "rounds.jsonl", &r->notes)) {
         while ((line = rl_lines_next(&l)) != NULL) {
@@ -70,13 +81,8 @@ static void open_rounds(struct tr_report *r)
         }
         rl_lines_close(&l);
     }
-    snprintf(path, sizeof path, "%s/best.record.json", r->folder);
-    if (kg_file_exists(path)) {
-        r->again = read_object(r->folder, "best.record.json", &err);
-        if (r->again == NULL) {
-            rl_note(&r->notes, "%.200s", err.message);
-        }
-    }
+    r->again = read_optional(r, "best.record.json");
+    r->ending = read_optional(r, "summary.json");
 }
 
 /* Both passes over the files name a broken line. */
@@ -148,6 +154,7 @@ void tr_report_close(struct tr_report *r)
     }
     json_decref(r->rounds);
     json_decref(r->again);
+    json_decref(r->ending);
     json_decref(r->run);
     free(r);
 }

@@ -225,16 +225,9 @@ json_t *tr_report_json(const struct tr_report *r)
     json_t *o = r->has_tables ? tr_tables_json(&r->tables) : json_object();
     json_t *notes = json_array();
     if (r->refine) {
-        json_t *round, *best = json_null();
-        size_t i;
-        json_array_foreach(r->rounds, i, round)
-        {
-            best = json_is_true(json_object_get(round, "new_best")) ? round : best;
-        }
-        json_object_set_new(o, "schema", json_string("kgym.refine/1"));
-        json_object_set_new(o, "suite", json_string(suite_of(r)));
+        json_object_set_new(o, "kind", json_string("refine"));
+        json_object_set(o, "summary", r->ending != NULL ? r->ending : json_null());
         json_object_set(o, "rounds", r->rounds);
-        json_object_set(o, "best", best);
     }
     for (int i = 0; i < r->notes.n; i++) {
         json_array_append_new(notes, kg_json_text(r->notes.text[i], strlen(r->notes.text[i])));

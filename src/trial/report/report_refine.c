@@ -80,6 +80,20 @@ static void best_tile(const struct tr_report *r, struct kg_buf *out)
     rl_page_tile(best != NULL ? "good" : "", number, "best verified kernel", note, out);
 }
 
+static void ending_tile(const struct tr_report *r, struct kg_buf *out)
+{
+    char note[200];
+    const char *ending = rl_json_text(r->ending, "ending");
+    double money = rl_json_real(r->ending, "money");
+    int n = 0;
+    note[0] = '\0';
+    if (isfinite(money) && money > 0) {
+        n = snprintf(note, sizeof note, "money %.4g; ", money);
+    }
+    snprintf(note + n, sizeof note - (size_t)n, "%.150s", rl_json_text(r->ending, "why"));
+    rl_page_tile("", ending[0] != '\0' ? ending : "under way", "ended by", note, out);
+}
+
 void tr_page_refine_tiles(const struct tr_report *r, struct kg_buf *out)
 {
     char number[64], note[128];
@@ -105,6 +119,7 @@ void tr_page_refine_tiles(const struct tr_report *r, struct kg_buf *out)
     if (strategy[0] != '\0') {
         rl_page_tile("", strategy, "strategy", "which turns the model is shown", out);
     }
+    ending_tile(r, out);
     kg_buf_adds(out, "</div>\n");
 }
 
@@ -224,7 +239,8 @@ static void again_cell(const json_t *round, struct kg_buf *out)
         tr_page_speed(rl_json_real(again, "speedup"), rl_json_real(again, "speedup_lo"),
                       rl_json_real(again, "speedup_hi"), out);
     } else {
-        kg_html_cut(out, rl_json_text(again, "verdict"), 40);
+        const char *verdict = rl_json_text(again, "verdict");
+        kg_html_cut(out, verdict[0] != '\0' ? verdict : "no verdict", 40);
     }
 }
 

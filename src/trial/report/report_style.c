@@ -19,6 +19,9 @@ const char tr_page_style[] =
     "figure.wide{max-width:900px;margin:0 0 18px}"
     "td.msg{min-width:220px;overflow-wrap:anywhere}"
     ".said{border-left:3px solid var(--line);padding-left:12px}"
+    ".scroll td:first-child{white-space:nowrap}.scroll td.who{white-space:normal}"
+    "@media(max-width:760px){.tiles{grid-template-columns:repeat(auto-fit,minmax(150px,1fr))}"
+    ".who{min-width:150px}}"
     "@media print{.tools{display:none}}";
 
 const char tr_page_script[] =

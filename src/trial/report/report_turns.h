@@ -56,6 +56,7 @@ struct tr_report {
     struct tr_tables tables;
     json_t *rounds; /* of a refinement: an array of the lines of rounds.jsonl */
     json_t *again;  /* best.record.json: the second judging of the best; NULL */
+    json_t *ending; /* summary.json of a refinement; NULL: it goes on, or it was broken off */
     struct rl_lines replies, records, talks; /* open for reading again; may have no file */
 };
 

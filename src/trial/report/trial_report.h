@@ -29,8 +29,8 @@ void tr_report_text(const struct tr_report *r, bool colour, struct kg_buf *out);
 /* Appends the page. KG_E_LIMIT: out->max is too small (64 MB are plenty). */
 enum kg_code tr_report_html(struct tr_report *r, const char *title, struct kg_buf *out,
                             struct kg_err *err) KG_MUST_USE;
-/* Of a bench its summary (kgym.bench/1), of a refinement its rounds and the best one (schema
- * kgym.refine/1); with notes. The caller owns it. */
+/* Of a bench its summary (kgym.bench/1); of a refinement {"kind", "summary": as the run left it or
+ * null, "rounds": the lines of rounds.jsonl}. Both with "notes". The caller owns it. */
 json_t *tr_report_json(const struct tr_report *r);
 
 #endif
