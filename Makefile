@@ -88,10 +88,11 @@ test-long: ## the tests that take long: kill series, whole corpora, sanitizers, 
 	@$(MAKE) --no-print-directory -j$$(nproc) programs
 	@tests/long.sh $(B)
 
-test-ui: ## the dashboard in headless Chromium; pictures of its pages in build/ui
+test-ui: ## dashboard and reports in headless Chromium; pictures of their pages in build/ui
 	@tools/setup.sh ui
 	@$(MAKE) --no-print-directory -j$$(nproc) $(B)/kgym
 	@KGYM_TREE=$(CURDIR) /usr/bin/python3 tests/ui/run.py $(B)/kgym build/ui
+	@/usr/bin/python3 tests/ui/reports.py $(B)/kgym build/ui
 
 programs: all $(TESTS) $(REPLAYS) $(B)/libfakecuda.so $(B)/libfakecupti.so $(B)/libfakenvml.so
 

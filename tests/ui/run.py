@@ -25,6 +25,7 @@ from service import EVIL, Service
 PROGRAM, PICTURES = "", ""
 UPDATE_S = 2  # issue of the service: an update shows within this time
 MODES, WIDTHS = ("light", "dark"), (390, 1400)
+GROUND = {"light": "rgb(246, 246, 243)", "dark": "rgb(19, 20, 23)"}
 
 
 def start_browser():
@@ -38,21 +39,8 @@ def start_browser():
     return webdriver.Chrome(service=Driver(driver), options=options)
 
 
-class Pages(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.service = Service(PROGRAM)
-        cls.addClassCleanup(cls.service.close)
-        cls.ids = cls.service.fill()
-        cls.browser = start_browser()
-        cls.addClassCleanup(cls.browser.quit)
-        ids = cls.ids
-        cls.pages = {
-            "overview": "/", "evaluations": "/evaluations", "hacks": "/evaluations?verdict=hack",
-            "ok": f"/evaluations/{ids[0]}", "wrong": f"/evaluations/{ids[2]}",
-            "crash": f"/evaluations/{ids[5]}", "compile_error": f"/evaluations/{ids[6]}",
-            "no_code": f"/evaluations/{ids[7]}", "compare": f"/compare?a={ids[0]}&b={ids[1]}",
-            "problems": "/problems", "problem": "/problems/softmax", "trajectories": "/trajectories"}
+class Browser(unittest.TestCase):
+    """What tests of any page need: self.browser is the subclass's."""
 
     def setUp(self):
         self.look("light", 1400)
@@ -70,6 +58,33 @@ class Pages(unittest.TestCase):
         wait = WebDriverWait(self.browser, seconds, 0.05, (StaleElementReferenceException,
                                                            JavascriptException))
         return wait.until(lambda _: true(), message)
+
+    def check_quiet(self, where, root):
+        """No error on the console (a broken policy is one), and no request to anybody else."""
+        errors = [e["message"] for e in self.browser.get_log("browser") if e["level"] != "INFO"]
+        self.assertEqual(errors, [], where)
+        for entry in self.browser.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                url = message["params"]["request"]["url"]
+                self.assertTrue(url.startswith((root + "/", "about:", "data:", "chrome:")), url)
+
+
+class Pages(Browser):
+    @classmethod
+    def setUpClass(cls):
+        cls.service = Service(PROGRAM)
+        cls.addClassCleanup(cls.service.close)
+        cls.ids = cls.service.fill()
+        cls.browser = start_browser()
+        cls.addClassCleanup(cls.browser.quit)
+        ids = cls.ids
+        cls.pages = {
+            "overview": "/", "evaluations": "/evaluations", "hacks": "/evaluations?verdict=hack",
+            "ok": f"/evaluations/{ids[0]}", "wrong": f"/evaluations/{ids[2]}",
+            "crash": f"/evaluations/{ids[5]}", "compile_error": f"/evaluations/{ids[6]}",
+            "no_code": f"/evaluations/{ids[7]}", "compare": f"/compare?a={ids[0]}&b={ids[1]}",
+            "problems": "/problems", "problem": "/problems/softmax", "trajectories": "/trajectories"}
 
     def text(self):
         return self.browser.find_element(By.ID, "page").text
@@ -92,15 +107,7 @@ class Pages(unittest.TestCase):
         return self.browser.execute_script(f"const e = document.activeElement; return {expression}")
 
     def check_quiet(self, where, root=None):
-        """No error on the console (a broken policy is one), and no request to anybody else."""
-        root = root or self.service.root
-        errors = [e["message"] for e in self.browser.get_log("browser") if e["level"] != "INFO"]
-        self.assertEqual(errors, [], where)
-        for entry in self.browser.get_log("performance"):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] == "Network.requestWillBeSent":
-                url = message["params"]["request"]["url"]
-                self.assertTrue(url.startswith((root + "/", "about:", "data:", "chrome:")), url)
+        super().check_quiet(where, root or self.service.root)
 
     def test_each_page_in_each_look(self):
         for mode in MODES:
@@ -115,7 +122,7 @@ class Pages(unittest.TestCase):
                         self.assertLessEqual(wide, width, "the page is wider than the window")
                         self.assertEqual(self.browser.find_elements(By.CSS_SELECTOR, ".note[role=alert]"), [])
                         ground = self.browser.execute_script("return getComputedStyle(document.body).backgroundColor")
-                        self.assertEqual(ground, {"light": "rgb(246, 246, 243)", "dark": "rgb(19, 20, 23)"}[mode])
+                        self.assertEqual(ground, GROUND[mode])
                         self.look(mode, width, min(high, 4000))
                         self.browser.save_screenshot(f"{PICTURES}/{name}-{mode}-{width}.png")
                         self.check_quiet(f"{name} {mode} {width}")

@@ -62,26 +62,38 @@ static void alerts(const struct tr_report *r, struct kg_buf *out)
     rl_page_notes(&r->notes, out);
 }
 
+static void fault(const char *name, const char *why, struct kg_buf *out)
+{
+    kg_buf_adds(out, "<tr><td class=\"who\">");
+    kg_html_cut(out, name, 120);
+    kg_buf_adds(out, "</td><td class=\"mute msg\">");
+    kg_html_cut(out, why, 200);
+    kg_buf_adds(out, "</td></tr>\n");
+}
+
+/* Defective ones, and those that the suite put aside before the run. */
 static void defects(const struct tr_report *r, struct kg_buf *out)
 {
-    if (!r->has_tables || r->tables.counts.defects == 0) {
+    const json_t *aside = json_object_get(json_object_get(r->run, "suite"), "aside"), *p;
+    size_t n = json_array_size(aside), i;
+    n += r->has_tables ? r->tables.counts.defects : 0;
+    if (n == 0) {
         return;
     }
     kg_buf_addf(out,
                 "<section id=\"defects\"><h2>Defective problems</h2><p>%zu problems are at fault "
-                "themselves and left out of all scores.</p><table><tbody>\n",
-                r->tables.counts.defects);
-    for (size_t i = 0; i < r->bench.problems; i++) {
-        const struct tr_bench_problem *p = &r->bench.problem[i];
-        if (p->defect) {
-            kg_buf_adds(out, "<tr><td class=\"who\">");
-            kg_html_cut(out, p->name, 120);
-            kg_buf_adds(out, "</td><td class=\"mute msg\">");
-            kg_html_cut(out, p->why, 200);
-            kg_buf_adds(out, "</td></tr>\n");
+                "themselves and left out of all scores.</p><div class=\"scroll\"><table><tbody>\n",
+                n);
+    for (i = 0; r->has_tables && i < r->bench.problems; i++) {
+        if (r->bench.problem[i].defect) {
+            fault(r->bench.problem[i].name, r->bench.problem[i].why, out);
         }
     }
-    kg_buf_adds(out, "</tbody></table></section>\n");
+    json_array_foreach(aside, i, p)
+    {
+        fault(rl_json_text(p, "name"), rl_json_text(p, "why"), out);
+    }
+    kg_buf_adds(out, "</tbody></table></div></section>\n");
 }
 
 static void object(const char *name, const json_t *o, struct kg_buf *out)
