@@ -13,11 +13,11 @@ struct frame {
     double from, to, lo, hi;
 };
 
-static struct frame frame_of(const struct rl_figure *f)
+static struct frame frame_of(const struct rl_figure *f, bool big)
 {
     static const struct place narrow = {420, 169, 46, 408, 10, 146};
     static const struct place wide = {860, 262, 64, 846, 12, 232};
-    struct frame r = {f->wide ? wide : narrow, f->from, f->to, HUGE_VAL, -HUGE_VAL};
+    struct frame r = {big ? wide : narrow, f->from, f->to, HUGE_VAL, -HUGE_VAL};
     bool two = false; /* lines below the axis */
     for (int i = 0; i < f->n_tick; i++) {
         two = two || f->tick[i].below[0] != '\0';
@@ -190,6 +190,24 @@ static void keys(const struct rl_figure *f, struct kg_buf *out)
     }
 }
 
+static void picture(const struct rl_figure *r, bool big, struct kg_buf *out)
+{
+    struct frame f = frame_of(r, big);
+    kg_buf_addf(out, "<svg%s viewBox=\"0 0 %d %d\">",
+                big       ? " class=\"big\""
+                : r->wide ? " class=\"small\""
+                          : "",
+                f.at.w, f.at.h);
+    grid(&f, r->mark, out);
+    below(r, &f, out);
+    for (int i = 0; i < r->n; i++) {
+        if (r->series[i].n > 0) {
+            draw(&f, &r->series[i], i, out);
+        }
+    }
+    kg_buf_adds(out, "</svg>");
+}
+
 void rl_figure_svg(const struct rl_figure *r, struct kg_buf *out)
 {
     int points = 0;
@@ -199,20 +217,15 @@ void rl_figure_svg(const struct rl_figure *r, struct kg_buf *out)
     if (points == 0) {
         return;
     }
-    struct frame f = frame_of(r);
     kg_buf_addf(out, "<figure%s><figcaption><b>", r->wide ? " class=\"wide\"" : "");
     kg_html_text(out, r->title);
     kg_buf_adds(out, "</b>");
     keys(r, out);
-    kg_buf_addf(out, "</figcaption><svg viewBox=\"0 0 %d %d\">", f.at.w, f.at.h);
-    grid(&f, r->mark, out);
-    below(r, &f, out);
-    for (int i = 0; i < r->n; i++) {
-        if (r->series[i].n > 0) {
-            draw(&f, &r->series[i], i, out);
-        }
+    kg_buf_adds(out, "</figcaption>");
+    if (r->wide) {
+        picture(r, true, out);
     }
-    kg_buf_adds(out, "</svg>");
+    picture(r, false, out);
     if (r->note != NULL) {
         kg_buf_adds(out, "<p class=\"mute\">");
         kg_html_text(out, r->note);

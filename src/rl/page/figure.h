@@ -35,7 +35,7 @@ struct rl_figure {
     int n_tick;
     bool share;  /* 0 is the lower end, and 1 the upper one where nothing is above it */
     double mark; /* a value of y that has a line of its own; 0: none */
-    bool wide;   /* stands alone: twice as wide */
+    bool wide;   /* stands alone: twice as wide where the window has the room */
 };
 /* Appends the figure; nothing where no series has a point. */
 void rl_figure_svg(const struct rl_figure *f, struct kg_buf *out);

@@ -85,7 +85,8 @@ const char rl_page_style[] =
     ".diff .del{background:color-mix(in srgb,var(--bad) 18%,transparent);"
     "text-decoration:line-through;text-decoration-color:var(--bad);border-radius:3px}"
     ".diff .ins{background:color-mix(in srgb,var(--good) 24%,transparent);border-radius:3px}"
-    ".lines .del{text-decoration:none}i.mute,.diff i{font-style:normal;color:var(--mute)}"
-    "@media(max-width:760px){.wide svg text{font-size:20px}main{padding:20px 10px "
+    "svg.small{display:none}.lines .del{text-decoration:none}i.mute,.diff "
+    "i{font-style:normal;color:var(--mute)}"
+    "@media(max-width:760px){.big{display:none}svg.small{display:block}main{padding:20px 10px "
     "48px}section{padding:16px 12px}"
     ".body{padding-left:4px}.tile b{font-size:20px}}";

@@ -22,6 +22,7 @@ const char tr_page_style[] =
     ".scroll td:first-child{white-space:nowrap}.scroll td.who{white-space:normal}"
     "@media(max-width:760px){.tiles{grid-template-columns:repeat(auto-fit,minmax(150px,1fr))}"
     ".who{min-width:150px}}"
+    ".charts+.scroll{margin-top:14px}"
     "@media print{.tools{display:none}}";
 
 const char tr_page_script[] =
