@@ -273,12 +273,13 @@ static void lines_that_say_nothing_are_left_out(void **state)
 {
     (void)state;
     make_bench("odd", &bench);
-    rig_expect(0,
-               "cd odd && $K report . --json | jq -S 'del(.notes, .lines_left_out)' > ../before && for f "
-               "in replies "
-               "records trajectories; do printf '%%s\\n' '[1' '{}' '{\"key\": 3, \"batch_id\": {}, "
-               "\"id\": []}' '{\"key\": \"a/s0/t1\", \"batch_id\": \"/s1/t1\", \"schema\": "
-               "\"kgym.record/1\", \"id\": \"x\"}' >> $f.jsonl; done; $K report .");
+    rig_expect(
+        0,
+        "cd odd && $K report . --json | jq -S 'del(.notes, .lines_left_out)' > ../before && for f "
+        "in replies "
+        "records trajectories; do printf '%%s\\n' '[1' '{}' '{\"key\": 3, \"batch_id\": {}, "
+        "\"id\": []}' '{\"key\": \"a/s0/t1\", \"batch_id\": \"/s1/t1\", \"schema\": "
+        "\"kgym.record/1\", \"id\": \"x\"}' >> $f.jsonl; done; $K report .");
     rig_shows("replies.jsonl: 3 lines name no turn of the run");
     rig_shows("records.jsonl: 3 lines name no turn of the run");
     rig_shows("trajectories.jsonl: 3 lines name no turn of the run");

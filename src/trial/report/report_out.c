@@ -183,7 +183,7 @@ static void round_line(const json_t *round, size_t at, bool colour, struct kg_bu
 {
     struct kg_buf word;
     const char *verdict = rl_json_text(round, "verdict"), *reason = rl_json_text(round, "reason");
-    bool best = json_is_true(json_object_get(round, "new_best"));
+    bool best = tr_round_is_best(round);
     kg_buf_init(&word, 64);
     clipped(verdict[0] != '\0' ? verdict : rl_json_text(round, "state"), 14, &word);
     kg_buf_adds(&word, reason[0] != '\0' ? "/" : "");
@@ -199,7 +199,7 @@ static void round_line(const json_t *round, size_t at, bool colour, struct kg_bu
 
 static void rounds_text(const struct tr_report *r, bool colour, struct kg_buf *out)
 {
-    const json_t *round, *best = NULL, *again;
+    const json_t *round, *best = tr_round_best(r);
     size_t i;
     kg_buf_adds(out, "refine ");
     kg_term_add_line(out, suite_of(r));
@@ -208,12 +208,10 @@ static void rounds_text(const struct tr_report *r, bool colour, struct kg_buf *o
     json_array_foreach(r->rounds, i, round)
     {
         round_line(round, i, colour, out);
-        best = json_is_true(json_object_get(round, "new_best")) ? round : best;
     }
-    again = json_object_get(best, "again");
     kg_buf_adds(out, "best:");
-    speed(isfinite(rl_json_real(again, "speedup")) ? again : best, out);
-    kg_buf_adds(out, json_is_object(again) ? " (judged again)\n" : "\n");
+    speed(tr_round_speed(best), out);
+    kg_buf_adds(out, tr_round_speed(best) != best ? " (judged again)\n" : "\n");
 }
 
 void tr_report_text(const struct tr_report *r, bool colour, struct kg_buf *out)

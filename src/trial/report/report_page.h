@@ -32,7 +32,12 @@ void tr_page_count(double n, struct kg_buf *out);
 void tr_page_turn_chip(const struct tr_seen *t, struct kg_buf *out);
 /* A link to a turn: the name of its problem where there are several, sample and turn. */
 void tr_page_link(const struct tr_report *r, const struct tr_seen *t, struct kg_buf *out);
-/* What a round of a refinement says of itself: its line in rounds.jsonl, its place from 1. */
+/* Of a line of rounds.jsonl: its number, or its place from 1; whether it gave a new best. */
 long tr_round_number(const json_t *round, size_t at);
+bool tr_round_is_best(const json_t *round);
+/* The last round that gave a best kernel; NULL: none. */
+const json_t *tr_round_best(const struct tr_report *r);
+/* What holds the speed that counts of a best round: its second judging, else the round itself. */
+const json_t *tr_round_speed(const json_t *round);
 
 #endif
