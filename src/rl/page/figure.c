@@ -132,7 +132,9 @@ static void band(const struct frame *f, const struct rl_series *s, int index, st
     int n = 0;
     for (int i = 0; i < s->n; i++) {
         if (banded(&s->point[i])) {
-            kg_buf_addf(out, n++ == 0 ? "<path class=\"band s%d\" d=\"M" : "", index);
+            if (n++ == 0) {
+                kg_buf_addf(out, "<path class=\"band s%d\" d=\"M", index);
+            }
             kg_buf_addf(out, "%.1f %.1f ", px(f, s->point[i].x), py(f, s->point[i].hi));
         }
     }

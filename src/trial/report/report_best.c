@@ -110,7 +110,7 @@ void tr_page_bests(struct tr_report *r, struct kg_buf *out)
                           rl_json_real(tr_round_speed(round), "speedup_lo"),
                           rl_json_real(tr_round_speed(round), "speedup_hi"), out);
             kg_buf_adds(out, "</summary>\n");
-            rl_page_diff_lines(tr_report_code(before), tr_report_code(record), out);
+            tr_page_change(tr_report_code(before), tr_report_code(record), out);
             kg_buf_adds(out, "</details>\n");
         }
         json_decref(before);

@@ -111,7 +111,7 @@ static void why(const struct kind *kind, size_t n, int stage, struct kg_buf *out
 
 void tr_page_funnel(const struct tr_report *r, struct kg_buf *out)
 {
-    struct kind kind[KINDS];
+    struct kind kind[KINDS] = {{0}};
     size_t count[TR_STAGES][TR_STAGE_OFF + 1] = {{0}}, judged = 0, kinds = kinds_of(r, kind);
     for (size_t i = 0; i < r->n; i++) {
         judged += r->turn[i].record_at >= 0;
@@ -183,7 +183,9 @@ static void problem_row(const struct tr_report *r, size_t i, struct kg_buf *out)
         kg_buf_addf(out, "%d", p->id);
     }
     kg_buf_adds(out, "</td><td class=\"who\">");
-    kg_buf_addf(out, p->n > 0 ? "<a href=\"#p%zu\">" : "", i);
+    if (p->n > 0) {
+        kg_buf_addf(out, "<a href=\"#p%zu\">", i);
+    }
     kg_html_cut(out, p->name, 120);
     kg_buf_adds(out, p->n > 0 ? "</a></td><td class=\"n\">" : "</td><td class=\"n\">");
     if (p->level > 0) {

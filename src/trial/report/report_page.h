@@ -28,6 +28,8 @@ void tr_page_run(const struct tr_report *r, struct kg_buf *out);
 void tr_page_speed(double x, double lo, double hi, struct kg_buf *out);
 /* "12.3 k", "4.1 M": a count as a person reads it. */
 void tr_page_count(double n, struct kg_buf *out);
+/* What one code changed in another: by lines, or by words where lines are long. */
+void tr_page_change(const char *before, const char *after, struct kg_buf *out);
 /* The verdict of a turn. */
 void tr_page_turn_chip(const struct tr_seen *t, struct kg_buf *out);
 /* A link to a turn: the name of its problem where there are several, sample and turn. */

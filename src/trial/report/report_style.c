@@ -17,7 +17,7 @@ const char tr_page_style[] =
     ".best td{background:color-mix(in srgb,var(--good) 9%,transparent)}"
     ".line{margin:4px 0}details details{border:0}"
     "figure.wide{max-width:900px;margin:0 0 18px}"
-    "td.msg{min-width:220px;overflow-wrap:anywhere}"
+    "td.msg{min-width:300px;overflow-wrap:anywhere}"
     ".said{border-left:3px solid var(--line);padding-left:12px}"
     ".scroll td:first-child{white-space:nowrap}.scroll td.who{white-space:normal}"
     "@media(max-width:760px){.tiles{grid-template-columns:repeat(auto-fit,minmax(150px,1fr))}"

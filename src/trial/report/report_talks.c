@@ -7,9 +7,22 @@
 
 #include "trial/report/report_page.h"
 
-enum { WHOLE_PROBLEM = 2, WHOLE_MOST = 600, WHOLE_BYTES = 24 << 20 };
+enum { WHOLE_PROBLEM = 2, WHOLE_MOST = 600, WHOLE_BYTES = 24 << 20, LONG_LINE = 80 };
 
 /* --- a turn --- */
+
+void tr_page_change(const char *before, const char *after, struct kg_buf *out)
+{
+    size_t lines = 1;
+    for (const char *at = after; (at = strchr(at, '\n')) != NULL; at++) {
+        lines++;
+    }
+    if (strlen(after) / lines > LONG_LINE) {
+        rl_page_diff(before, after, out);
+    } else {
+        rl_page_diff_lines(before, after, out);
+    }
+}
 
 static void folded(const char *title, const char *text, struct kg_buf *out)
 {
@@ -61,7 +74,7 @@ static json_t *turn(struct tr_report *r, const struct tr_seen *t, const json_t *
     if (code[0] != '\0' && old[0] != '\0' && strcmp(code, old) == 0) {
         kg_buf_adds(out, "<p class=\"mute\">the same code as before</p>\n");
     } else if (code[0] != '\0' && old[0] != '\0') {
-        rl_page_diff_lines(old, code, out);
+        tr_page_change(old, code, out);
     } else {
         rl_page_text(code[0] != '\0' ? code : text, out);
     }

@@ -304,8 +304,12 @@ enum kg_code tr_report_turns(struct tr_report *r, struct kg_err *err)
         read_file(&g, &r->replies, "replies.jsonl", take_reply);
         read_file(&g, &r->records, "records.jsonl", take_record);
         read_file(&g, &r->talks, "trajectories.jsonl", take_line);
-        qsort(r->turn, r->n, sizeof *r->turn, order);
-        qsort(g.ended, g.n_ended, sizeof *g.ended, order_ended);
+        if (r->n > 0) {
+            qsort(r->turn, r->n, sizeof *r->turn, order);
+        }
+        if (g.n_ended > 0) {
+            qsort(g.ended, g.n_ended, sizeof *g.ended, order_ended);
+        }
         count(r);
         ok = talks(&g) && !g.no_memory;
     }
