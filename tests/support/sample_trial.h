@@ -42,6 +42,7 @@ static inline FILE *trial_open(const char *folder, const char *name)
 struct trial_turn {
     const char *verdict, *reason;
     double speedup; /* 0: none */
+    bool untimed;   /* correct, and its time is not known */
     char key[160], code[4096];
 };
 
@@ -80,6 +81,7 @@ static inline void trial_draw(struct trial_turn *t, const char *problem, int tur
     }
     double speed = (.6 + 1.4 * skill) * (.7 + kg_rng_unit(rng));
     t->speedup = strcmp(t->verdict, "ok") == 0 ? speed : 0;
+    t->untimed = (int)(speed * 1000) % 7 == 0;
     trial_code(t, problem, turn, speed);
 }
 
@@ -127,10 +129,11 @@ static inline json_t *trial_record(const struct trial_turn *t, const char *probl
         ok ? "right on every input" : "output 0: 12 of 4096 values differ " TRIAL_HOSTILE, "error",
         "stage", ok ? "timing" : "full", "stages", trial_stages(t->verdict), "compiled",
         strcmp(t->verdict, "compile_error") != 0, "correct", ok, "speedup", speed, "timing",
-        "status", ok ? "measured" : "not_measured", "candidate_ns", (int)(1e6 / (.1 + t->speedup)),
-        "reference_ns", 1000000, "overhead_ns", 4100, "coverage", ok ? json_real(.71) : json_null(),
-        "league", "name", "fp32", "eligible", 1, "evidence", ok ? trial_evidence() : json_array(),
-        "environment", "kgym", "0.1.0", "cpu", "a CPU", "device_name", "a GPU", "torch", "2.4");
+        "status", ok && !t->untimed ? "measured" : "not_measured", "candidate_ns",
+        (int)(1e6 / (.1 + t->speedup)), "reference_ns", 1000000, "overhead_ns", 4100, "coverage",
+        ok ? json_real(.71) : json_null(), "league", "name", "fp32", "eligible", 1, "evidence",
+        ok ? trial_evidence() : json_array(), "environment", "kgym", "0.1.0", "cpu", "a CPU",
+        "device_name", "a GPU", "torch", "2.4");
 }
 
 static inline json_t *trial_reply(const struct trial_turn *t, struct kg_rng *rng)

@@ -138,8 +138,11 @@ static void the_last_record_counts(void **state)
     rig_expect(0, "cd twice && tail -n 1 records.jsonl | jq -c '.speedup = {ratio: 77, lo: 76, hi: "
                   "78} | .verdict = \"ok\" | .reason = null | .correct = true | .compiled = true | "
                   ".timing.status = \"measured\"' > one && sed -n '$p' records.jsonl > old && "
-                  "cat one >> records.jsonl");
+                  "cat one >> records.jsonl && jq -c 'select(.batch_id | endswith(\"/s1/t1\")) | "
+                  ".verdict = \"ok\" | .correct = true | .compiled = true | .timing.status = "
+                  "\"not_trusted\"' old records.jsonl >> untimed && cat untimed >> records.jsonl");
     struct tr_report *r = open_run("twice");
+    size_t untimed = 0;
     assert_int_equal(r->n, 6 * 3 * 2);
     assert_int_equal(r->n_talk, 18);
     assert_true(r->turn[r->problem[5].best].facts.speedup == 77);
@@ -149,13 +152,16 @@ static void the_last_record_counts(void **state)
         for (size_t i = 0; i < r->n; i++) {
             if (r->turn[i].problem == p && r->turn[i].facts.correct) {
                 right++;
-                best = fmax(best, r->turn[i].facts.speedup);
+                best = fmax(best, r->turn[i].facts.speedup); /* passes by NaN: not timed */
+                untimed += !isfinite(r->turn[i].facts.speedup);
             }
         }
         assert_int_equal(r->problem[p].right, right);
         assert_int_equal(r->problem[p].n, 6);
-        assert_true(right == 0 || r->turn[r->problem[p].best].facts.speedup == best);
+        assert_true(best == 0 || r->turn[r->problem[p].best].facts.speedup == best);
+        assert_true((right == 0) == (r->problem[p].best == SIZE_MAX));
     }
+    assert_true(untimed > 0);
     tr_report_close(r);
     rig_expect(0, "cd twice && cat old >> records.jsonl");
     r = open_run("twice");
@@ -343,10 +349,12 @@ static void words(void **state)
     rig_expect(0, "$K report run");
     rig_shows("refine KernelBench, 14 rounds");
     rig_shows("(judged again)");
-    /* other kinds stay what they were */
     rig_expect(2, "mkdir -p other && echo '{\"kind\": \"x\"}' > other/run.json && $K report other");
-    rig_says("neither metrics.jsonl nor trajectories.jsonl is there");
-    rig_expect(2, "echo '[' > run/run.json && $K report run");
+    rig_says("other/run.json: kind `x` is no trial");
+    rig_expect(2, "echo '[]' > other/run.json && $K report other");
+    rig_says("run.json: must be a JSON object");
+    rig_expect(2, "echo '[' > other/run.json && $K report other");
+    rig_says("run.json");
 }
 
 int main(void)

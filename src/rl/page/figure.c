@@ -85,7 +85,7 @@ void rl_figure_ticks(struct rl_figure *f, int most, bool whole)
 static void grid(const struct frame *f, double mark, struct kg_buf *out)
 {
     double pace = pace_of(f->hi - f->lo), first = ceil(f->lo / pace);
-    int n = (int)floor(f->hi / pace + 1e-6 - first);
+    double n = floor(f->hi / pace + 1e-6 - first);
     for (int i = 0; i <= n && i < 20; i++) {
         double y = (first + i) * pace, at = py(f, y);
         kg_buf_addf(out,

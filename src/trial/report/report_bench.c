@@ -188,7 +188,10 @@ static void levels(const struct tr_tables *all, const char *view, struct kg_buf 
                 last ? "Last turn" : "Best of all turns");
     for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
         const struct tr_row *row = row_of(all, &first->view[v], column[i].metric, column[i].p);
-        kg_buf_addf(out, "<th class=\"n\">%s</th>", row != NULL ? row_title(row) : "");
+        kg_buf_addf(out, "<th class=\"n\">%s</th>",
+                    row == NULL                        ? ""
+                    : column[i].metric == TR_M_GEOMEAN ? "speed-up"
+                                                       : row_title(row));
     }
     kg_buf_adds(out, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < all->n; i++) {
@@ -217,7 +220,7 @@ void tr_page_bench_tables(const struct tr_report *r, struct kg_buf *out)
                      "is missing or has no verdict counts as a failure. fast_p: correct and more "
                      "than p times as fast as the reference; _lo: by the lower end of the "
                      "speed-up's own interval. In brackets 95 % intervals: whole problems are "
-                     "resampled.</p>\n");
+                     "resampled. A speed-up is a geometric mean over correct kernels.</p>\n");
     const struct tr_table *first = &all->table[0];
     levels(all, "last", out);
     if (first->views > 1) {
@@ -227,7 +230,8 @@ void tr_page_bench_tables(const struct tr_report *r, struct kg_buf *out)
         const struct tr_table *t = &all->table[i];
         kg_buf_adds(out, "<details><summary>");
         level_name(t, out);
-        kg_buf_addf(out, ": all numbers of %zu problems</summary>\n", t->problems);
+        kg_buf_addf(out, ": all numbers of %zu problem%s</summary>\n", t->problems,
+                    t->problems == 1 ? "" : "s");
         grid(all, t, out);
         kg_buf_adds(out, "</details>\n");
     }

@@ -245,8 +245,8 @@ static void count(struct tr_report *r)
         p->judged += t->facts.state == TR_FACT_JUDGED;
         p->right += t->facts.correct;
         double best = p->best == SIZE_MAX ? (double)NAN : r->turn[p->best].facts.speedup;
-        if (t->facts.correct && !(t->facts.speedup < best)) {
-            p->best = i; /* of equal ones the earliest, since i falls */
+        if (t->facts.correct && (!isfinite(best) || t->facts.speedup >= best)) {
+            p->best = i; /* of equal ones the earliest, since i falls; one without a time is last */
         }
     }
 }

@@ -15,7 +15,7 @@
 
 struct tr_report;
 
-/* The folder has a run.json whose kind is "bench" or "refine". */
+/* The folder has a run.json, so it is a trial's and no training run's. */
 bool tr_report_is(const char *folder);
 
 /* Errors: KG_E_NOT_FOUND (no folder, no run.json), KG_E_USAGE (a run of another kind), KG_E_INPUT
