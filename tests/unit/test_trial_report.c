@@ -291,10 +291,14 @@ static void lines_that_say_nothing_are_left_out(void **state)
     rig_shows("trajectories.jsonl: 3 lines name no turn of the run");
     rig_expect(0, "$K report odd --json | jq -S 'del(.notes, .lines_left_out)' | cmp - before");
     make_refine("odd", &refine);
-    rig_expect(0,
-               "cd odd && printf '%%s\\n' '{}' '{\"round\": \"x\", \"context\": {}, \"again\": 3, "
-               "\"new_best\": true, \"key\": \"no/s1/t1\", \"speedup\": \"fast\"}' >> rounds.jsonl "
-               "&& echo '[]' > best.record.json && $K report .");
+    rig_expect(
+        0,
+        "cd odd && printf '%%s\\n' '{}' '{\"round\": \"x\", \"context\": {}, \"again\": 3, "
+        "\"new_best\": true, \"key\": \"no/s1/t1\", \"speedup\": \"fast\"}' '{\"round\": "
+        "9000000000000000000, \"speedup\": 1e308, \"speedup_lo\": -1e308, \"speedup_hi\": 1e308, "
+        "\"tokens_in\": 1e300}' >> rounds.jsonl "
+        "&& echo '[]' > best.record.json && $K report . && ! grep -q "
+        "'d=\"[^\"]*nan\\|00000000000000' report.html");
     rig_shows("best.record.json: must be a JSON object");
 }
 

@@ -8,7 +8,7 @@
 static void milliseconds(const char *name, const json_t *timing, const char *key,
                          struct kg_buf *out)
 {
-    double ns = rl_json_real(timing, key);
+    double ns = tr_report_real(timing, key);
     if (isfinite(ns)) {
         kg_buf_addf(out, "<div><span>%s</span> %.4g ms</div>", name, ns / 1e6);
     }
@@ -16,7 +16,7 @@ static void milliseconds(const char *name, const json_t *timing, const char *key
 
 static void share(const json_t *entry, const char *key, struct kg_buf *out)
 {
-    double x = rl_json_real(entry, key);
+    double x = tr_report_real(entry, key);
     kg_buf_adds(out, "<td class=\"n\">");
     if (isfinite(x)) {
         kg_buf_addf(out, "%.1f %%", 100 * x);
@@ -68,15 +68,16 @@ void tr_page_best(struct tr_report *r, struct kg_buf *out)
                 tr_round_number(best, 0),
                 r->again != NULL ? "as the second judging found it" : "as it was judged first");
     kg_buf_adds(out, "<div class=\"facts\"><div><span>speed-up</span> ");
-    tr_page_speed(rl_json_real(tr_round_speed(best), "speedup"),
-                  rl_json_real(tr_round_speed(best), "speedup_lo"),
-                  rl_json_real(tr_round_speed(best), "speedup_hi"), out);
+    tr_page_speed(tr_report_real(tr_round_speed(best), "speedup"),
+                  tr_report_real(tr_round_speed(best), "speedup_lo"),
+                  tr_report_real(tr_round_speed(best), "speedup_hi"), out);
     kg_buf_adds(out, "</div>");
     milliseconds("candidate", timing, "candidate_ns", out);
     milliseconds("reference", timing, "reference_ns", out);
     milliseconds("of a call (K)", timing, "overhead_ns", out);
-    if (isfinite(rl_json_real(record, "coverage"))) {
-        kg_buf_addf(out, "<div><span>coverage</span> %.2f</div>", rl_json_real(record, "coverage"));
+    if (isfinite(tr_report_real(record, "coverage"))) {
+        kg_buf_addf(out, "<div><span>coverage</span> %.2f</div>",
+                    tr_report_real(record, "coverage"));
     }
     kg_buf_adds(out, "</div>\n");
     profile(record, out);
@@ -106,9 +107,9 @@ void tr_page_bests(struct tr_report *r, struct kg_buf *out)
                                       : "");
             kg_buf_addf(out, "<details open><summary><b>Round %ld to %ld</b> ", number,
                         tr_round_number(round, i));
-            tr_page_speed(rl_json_real(tr_round_speed(round), "speedup"),
-                          rl_json_real(tr_round_speed(round), "speedup_lo"),
-                          rl_json_real(tr_round_speed(round), "speedup_hi"), out);
+            tr_page_speed(tr_report_real(tr_round_speed(round), "speedup"),
+                          tr_report_real(tr_round_speed(round), "speedup_lo"),
+                          tr_report_real(tr_round_speed(round), "speedup_hi"), out);
             kg_buf_adds(out, "</summary>\n");
             tr_page_change(tr_report_code(before), tr_report_code(record), out);
             kg_buf_adds(out, "</details>\n");

@@ -1,4 +1,5 @@
 /* Opens a trial's folder for its report: the kind of the run, its turns, its tables or rounds. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,6 +32,12 @@ bool tr_report_is(const char *folder)
     char path[4096];
     return snprintf(path, sizeof path, "%s/run.json", folder) < (int)sizeof path &&
            kg_file_exists(path);
+}
+
+double tr_report_real(const json_t *o, const char *key)
+{
+    double x = rl_json_real(o, key);
+    return fabs(x) < 1e12 ? x : (double)NAN;
 }
 
 static enum kg_code open_run(struct tr_report *r, struct kg_err *err)

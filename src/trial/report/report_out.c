@@ -162,10 +162,10 @@ enum kg_code tr_report_html(struct tr_report *r, const char *title, struct kg_bu
 
 static void speed(const json_t *o, struct kg_buf *out)
 {
-    double x = rl_json_real(o, "speedup"), lo = rl_json_real(o, "speedup_lo");
+    double x = tr_report_real(o, "speedup"), lo = tr_report_real(o, "speedup_lo");
     char text[40] = "-";
     if (isfinite(x) && isfinite(lo)) {
-        snprintf(text, sizeof text, "%.2fx [%.2f, %.2f]", x, lo, rl_json_real(o, "speedup_hi"));
+        snprintf(text, sizeof text, "%.2fx [%.2f, %.2f]", x, lo, tr_report_real(o, "speedup_hi"));
     } else if (isfinite(x)) {
         snprintf(text, sizeof text, "%.2fx", x);
     }

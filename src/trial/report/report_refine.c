@@ -12,7 +12,7 @@ enum { ROUNDS_SHOWN = 1000 };
 long tr_round_number(const json_t *round, size_t at)
 {
     long number = rl_json_int(round, "round");
-    return number > 0 ? number : (long)at + 1;
+    return number > 0 && number < 1000000 ? number : (long)at + 1;
 }
 
 bool tr_round_is_best(const json_t *round)
@@ -34,7 +34,7 @@ const json_t *tr_round_best(const struct tr_report *r)
 const json_t *tr_round_speed(const json_t *round)
 {
     const json_t *again = json_object_get(round, "again");
-    return isfinite(rl_json_real(again, "speedup")) ? again : round;
+    return isfinite(tr_report_real(again, "speedup")) ? again : round;
 }
 
 static double sum(const json_t *rounds, const char *key)
@@ -44,7 +44,7 @@ static double sum(const json_t *rounds, const char *key)
     size_t i;
     json_array_foreach(rounds, i, round)
     {
-        double x = rl_json_real(round, key);
+        double x = tr_report_real(round, key);
         s += isfinite(x) ? x : 0;
     }
     return s;
@@ -66,13 +66,13 @@ static void best_tile(const struct tr_report *r, struct kg_buf *out)
     const json_t *best = tr_round_best(r), *s = tr_round_speed(best);
     char number[32] = "none", note[128] = "no correct kernel yet";
     if (best != NULL) {
-        double x = rl_json_real(s, "speedup"), lo = rl_json_real(s, "speedup_lo");
+        double x = tr_report_real(s, "speedup"), lo = tr_report_real(s, "speedup_lo");
         snprintf(number, sizeof number, isfinite(x) ? "%.2fx" : "correct", x);
         int n = snprintf(note, sizeof note, "round %ld%s", tr_round_number(best, 0),
                          s != best ? ", judged again" : "");
         if (isfinite(lo)) {
             snprintf(note + n, sizeof note - (size_t)n, ", [%.2f, %.2f]", lo,
-                     rl_json_real(s, "speedup_hi"));
+                     tr_report_real(s, "speedup_hi"));
         }
     }
     rl_page_tile(best != NULL ? "good" : "", number, "best verified kernel", note, out);
@@ -82,7 +82,7 @@ static void ending_tile(const struct tr_report *r, struct kg_buf *out)
 {
     char note[200];
     const char *ending = rl_json_text(r->ending, "ending");
-    double money = rl_json_real(r->ending, "money");
+    double money = tr_report_real(r->ending, "money");
     int n = 0;
     note[0] = '\0';
     if (isfinite(money) && money > 0) {
@@ -149,14 +149,15 @@ static void gather(const json_t *rounds, struct curves *c)
             break;
         }
         c->last = fmax(c->last, x);
-        add(c->tried, &c->tried_n, x, rl_json_real(round, "speedup"),
-            rl_json_real(round, "speedup_lo"), rl_json_real(round, "speedup_hi"));
+        add(c->tried, &c->tried_n, x, tr_report_real(round, "speedup"),
+            tr_report_real(round, "speedup_lo"), tr_report_real(round, "speedup_hi"));
         if (tr_round_is_best(round)) {
-            add(c->best, &c->best_n, x, rl_json_real(tr_round_speed(round), "speedup"), none, none);
+            add(c->best, &c->best_n, x, tr_report_real(tr_round_speed(round), "speedup"), none,
+                none);
         }
-        add(c->context, &c->context_n, x, rl_json_real(round, "tokens_in"), none, none);
-        add(c->written, &c->written_n, x, rl_json_real(round, "tokens_out"), none, none);
-        add(c->coverage, &c->coverage_n, x, rl_json_real(round, "coverage"), none, none);
+        add(c->context, &c->context_n, x, tr_report_real(round, "tokens_in"), none, none);
+        add(c->written, &c->written_n, x, tr_report_real(round, "tokens_out"), none, none);
+        add(c->coverage, &c->coverage_n, x, tr_report_real(round, "coverage"), none, none);
     }
     if (c->best_n > 0 && c->best_n < ROUNDS_SHOWN && c->best[c->best_n - 1].x < c->last) {
         c->best[c->best_n] = c->best[c->best_n - 1];
@@ -233,9 +234,9 @@ static void again_cell(const json_t *round, struct kg_buf *out)
     if (!json_is_object(again)) {
         return;
     }
-    if (isfinite(rl_json_real(again, "speedup"))) {
-        tr_page_speed(rl_json_real(again, "speedup"), rl_json_real(again, "speedup_lo"),
-                      rl_json_real(again, "speedup_hi"), out);
+    if (isfinite(tr_report_real(again, "speedup"))) {
+        tr_page_speed(tr_report_real(again, "speedup"), tr_report_real(again, "speedup_lo"),
+                      tr_report_real(again, "speedup_hi"), out);
     } else {
         const char *verdict = rl_json_text(again, "verdict");
         kg_html_cut(out, verdict[0] != '\0' ? verdict : "no verdict", 40);
@@ -252,16 +253,16 @@ static void round_row(const struct tr_report *r, const json_t *round, size_t at,
     kg_buf_addf(out, "%ld%s</td><td>", tr_round_number(round, at), t != NULL ? "</a>" : "");
     state_chip(round, out);
     kg_buf_adds(out, "</td><td class=\"n\">");
-    tr_page_speed(rl_json_real(round, "speedup"), rl_json_real(round, "speedup_lo"),
-                  rl_json_real(round, "speedup_hi"), out);
+    tr_page_speed(tr_report_real(round, "speedup"), tr_report_real(round, "speedup_lo"),
+                  tr_report_real(round, "speedup_hi"), out);
     kg_buf_adds(out, "</td><td class=\"n\">");
     again_cell(round, out);
     kg_buf_adds(out, "</td><td>");
     context(round, out);
     kg_buf_adds(out, "</td><td class=\"n\">");
-    tr_page_count(rl_json_real(round, "tokens_in"), out);
+    tr_page_count(tr_report_real(round, "tokens_in"), out);
     kg_buf_adds(out, "</td><td class=\"n\">");
-    tr_page_count(rl_json_real(round, "tokens_out"), out);
+    tr_page_count(tr_report_real(round, "tokens_out"), out);
     kg_buf_adds(out, "</td><td class=\"mute msg\">");
     kg_html_cut(out, tr_round_is_best(round) ? "new best" : rl_json_text(round, "message"), 200);
     kg_buf_adds(out, "</td></tr>\n");

@@ -72,6 +72,10 @@ json_t *tr_report_reply(struct tr_report *r, const struct tr_seen *t);
 json_t *tr_report_record(struct tr_report *r, const struct tr_seen *t);
 json_t *tr_report_line(struct tr_report *r, const struct tr_talk *t);
 
+/* A member of a file's object; NaN where it is no number, or one beyond 1e12: a mistake, or
+ * hostile. */
+double tr_report_real(const json_t *o, const char *key);
+
 /* The code that was judged, "" where none was found. Borrowed from the record. */
 const char *tr_report_code(const json_t *record);
 /* The record's message, or its error's; "" */
