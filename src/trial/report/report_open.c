@@ -89,13 +89,18 @@ static void open_rounds(struct tr_report *r)
     r->ending = read_optional(r, "summary.json");
 }
 
+bool tr_report_same_place(const char *a, const char *b)
+{
+    size_t place = strcspn(b, ":");
+    place += b[place] == ':' ? 1 + strcspn(b + place + 1, ":") : 0;
+    return strncmp(a, b, place) == 0;
+}
+
 /* Both passes over the files name a broken line. */
 static void note_once(struct rl_notes *notes, const char *text)
 {
-    size_t place = strcspn(text, ":");
-    place += text[place] == ':' ? 1 + strcspn(text + place + 1, ":") : 0;
     for (int i = 0; i < notes->n; i++) {
-        if (strncmp(notes->text[i], text, place) == 0) {
+        if (tr_report_same_place(notes->text[i], text)) {
             return;
         }
     }

@@ -49,6 +49,12 @@ static void alerts(const struct tr_report *r, struct kg_buf *out)
                     "verdict and %zu may still come: numbers may change.</div>\n",
                     t->counts.no_verdict, t->counts.missing);
     }
+    if (r->has_tables && t->counts.full > 0) {
+        kg_buf_addf(out,
+                    "<div class=\"alert warn\"><b>No room.</b> %zu turns did not fit the model's "
+                    "context; they count as failures.</div>\n",
+                    t->counts.full);
+    }
     if (r->has_bench && r->bench.subset[0] != '\0') {
         kg_buf_addf(out, "<div class=\"alert\"><b>A part of the suite:</b> %zu of %zu problems (",
                     r->bench.problems, r->bench.of);
@@ -214,6 +220,16 @@ static void rounds_text(const struct tr_report *r, bool colour, struct kg_buf *o
     kg_buf_adds(out, tr_round_speed(best) != best ? " (judged again)\n" : "\n");
 }
 
+/* The tables name this line already. */
+static bool told(const struct tr_report *r, const char *note)
+{
+    bool is = false;
+    for (int i = 0; r->has_bench && i < TR_BENCH_NOTES && r->bench.note[i] != NULL; i++) {
+        is = is || tr_report_same_place(note, r->bench.note[i]);
+    }
+    return is;
+}
+
 void tr_report_text(const struct tr_report *r, bool colour, struct kg_buf *out)
 {
     if (r->has_tables) {
@@ -222,9 +238,11 @@ void tr_report_text(const struct tr_report *r, bool colour, struct kg_buf *out)
         rounds_text(r, colour, out);
     }
     for (int i = 0; i < r->notes.n; i++) {
-        kg_buf_adds(out, "note: ");
-        kg_term_add_line(out, r->notes.text[i]);
-        kg_buf_addc(out, '\n');
+        if (!told(r, r->notes.text[i])) {
+            kg_buf_adds(out, "note: ");
+            kg_term_add_line(out, r->notes.text[i]);
+            kg_buf_addc(out, '\n');
+        }
     }
 }
 

@@ -108,13 +108,10 @@ static void whole(struct tr_report *r, const struct tr_talk *talk, struct kg_buf
     for (size_t i = 0; i < talk->n; i++) {
         const struct tr_seen *t = &r->turn[talk->first + i];
         json_t *record = turn(r, t, before, feedback_before(line, t->turn), out);
-        if (tr_report_code(record)[0] != '\0' || before == NULL) {
-            json_decref(before);
-            before = record;
-        } else {
-            json_decref(
-                record); /* without code: the next is compared with the last that had some */
-        }
+        /* one without code is passed over: the next is compared with the last that had some */
+        bool has_code = tr_report_code(record)[0] != '\0';
+        json_decref(has_code ? before : record);
+        before = has_code ? record : before;
     }
     json_decref(before);
     json_decref(line);

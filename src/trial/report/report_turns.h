@@ -76,6 +76,9 @@ json_t *tr_report_line(struct tr_report *r, const struct tr_talk *t);
  * hostile. */
 double tr_report_real(const json_t *o, const char *key);
 
+/* Two notes name the same line of the same file: "records.jsonl:12: ...". */
+bool tr_report_same_place(const char *a, const char *b);
+
 /* The code that was judged, "" where none was found. Borrowed from the record. */
 const char *tr_report_code(const json_t *record);
 /* The record's message, or its error's; "" */
