@@ -6,12 +6,7 @@
 
 #include "trial/policy/checkpoint.h"
 #include "trial/policy/endpoint.h"
-#if __has_include("trial/policy/scripted.h")
 #include "trial/policy/scripted.h"
-#define HAS_SCRIPTED 1
-#else
-#define HAS_SCRIPTED 0
-#endif
 
 static const struct kind {
     const char *name;
@@ -120,9 +115,5 @@ enum kg_code tr_policy_open(const struct tr_policy_options *o, struct tr_policy 
     case TR_SCRIPTED:
         break;
     }
-#if HAS_SCRIPTED
     return tr_scripted_open(name.rest, o, out, err);
-#else
-    return kg_fail(err, KG_E_USAGE, "policy `scripted` is not part of this build");
-#endif
 }
