@@ -214,7 +214,8 @@ enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bo
 {
     const struct taking k = {a, beside, oracle, claims, word};
     struct kg_dtake t[KG_TWIRE_LEAVES];
-    uint64_t from[KG_TWIRE_LEAVES], bytes = place_copies(s, &k, from);
+    uint64_t from[KG_TWIRE_LEAVES] = {0};
+    const uint64_t bytes = place_copies(s, &k, from);
     bool rebase = rebases(&k, bytes);
     if (!oracle && !rebase && has_apart(beside)) {
         beside->there = false; /* what it differs from goes */

@@ -327,8 +327,10 @@ static enum kg_code further_off(struct pieces *p, uint64_t y, double limit, stru
 {
     const struct kg_device_ops *ops = p->s->dev.ops;
     unsigned char *part = malloc(p->most * (2 * p->size + sizeof(double)));
-    enum kg_code code =
-        part != NULL ? KG_OK : kg_fail_memory(err, KG_E_HOST, "judge: no memory to compare with");
+    enum kg_code code = KG_OK;
+    if (part == NULL) {
+        return kg_fail_memory(err, KG_E_HOST, "judge: no memory to compare with");
+    }
     p->at = p->now = 0;
     while (code == KG_OK && next(p)) {
         uint64_t by = p->at * p->size, bytes = p->now * p->size;
