@@ -12,11 +12,13 @@
 
 #include <arpa/inet.h>
 #include <event2/event.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "svc/client.h"
 #include "svc/http.h"
 #include "tests/support/cobject.h"
 
@@ -130,6 +132,68 @@ static void serve_worker(const struct kg_svc_route *routes, size_t nroutes)
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     event_free(late);
+    kg_svc_http_close(http);
+    event_base_free(service.base);
+}
+
+/* --- connections --- */
+
+static void on_hello(struct kg_svc_exchange *x, void *ctx)
+{
+    (void)ctx;
+    kg_svc_reply_json(x, 200, json_object());
+}
+
+static void on_answer(void *ctx, int status, const json_t *answer)
+{
+    (void)answer;
+    *(int *)ctx = status;
+    event_base_loopbreak(service.base);
+}
+
+/* Connected sockets of this process with that port at either end; how many send at once. */
+static int at_once(int port, int *all)
+{
+    int n = *all = 0;
+    for (int fd = 3; fd < 1024; fd++) {
+        struct sockaddr_in here, there;
+        socklen_t a = sizeof here, b = sizeof there;
+        int on = 0;
+        socklen_t c = sizeof on;
+        if (getpeername(fd, (struct sockaddr *)&there, &b) == 0 &&
+            getsockname(fd, (struct sockaddr *)&here, &a) == 0 && here.sin_family == AF_INET &&
+            (ntohs(here.sin_port) == port || ntohs(there.sin_port) == port)) {
+            ++*all;
+            n += getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, &c) == 0 && on != 0;
+        }
+    }
+    return n;
+}
+
+/* What is written in parts leaves at once, at both ends. */
+static void nothing_waits_for_an_acknowledgement(void **state)
+{
+    static const struct kg_svc_route routes[] = {{"POST", "/v1/hello", KG_SVC_OPEN, on_hello}};
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_svc_http *http;
+    struct kg_svc_client *client;
+    int fd, all, status = 0;
+    (void)state;
+    service.base = event_base_new();
+    assert_int_equal(kg_svc_listen("127.0.0.1", 0, &fd, &err), KG_OK);
+    const int port = port_of(fd);
+    const struct kg_svc_http_options o = {
+        .fd = fd, .body_bytes = 1 << 20, .most_open = 64, .routes = routes, .nroutes = 1};
+    assert_int_equal(kg_svc_http_open(service.base, &o, &http, &err), KG_OK);
+    assert_int_equal(
+        kg_svc_client_open(service.base, "127.0.0.1", port, NULL, PATIENCE_S, &client, &err),
+        KG_OK);
+    kg_svc_client_post(client, "/v1/hello", json_object(), on_answer, &status);
+    event_base_dispatch(service.base);
+    assert_int_equal(status, 200);
+    assert_int_equal(at_once(port, &all), 2);
+    assert_int_equal(all, 2);
+    kg_svc_client_close(client);
     kg_svc_http_close(http);
     event_base_free(service.base);
 }
@@ -318,7 +382,8 @@ static void answers_that_are_not_heard_end_its_claims(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(news_of_an_old_claim_ends_no_newer_one),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_waits_for_an_acknowledgement),
+                                       cmocka_unit_test(news_of_an_old_claim_ends_no_newer_one),
                                        cmocka_unit_test(a_claim_that_ran_out_ends_its_job),
                                        cmocka_unit_test(jobs_behind_a_long_one_are_handed_back),
                                        cmocka_unit_test(answers_that_are_not_heard_end_its_claims)};
