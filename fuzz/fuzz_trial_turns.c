@@ -11,7 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static tr_turns_take *const take[] = {tr_turns_reply, tr_turns_record, tr_turns_trajectory};
+    static tr_turns_take *const take[] = {tr_turns_reply, tr_turns_record, tr_turns_trajectory,
+                                          tr_turns_full};
     static char *const names[] = {"a", "b/c"};
     static size_t by_name[] = {0, 1};
     struct tr_bench_problem problem[2] = {{.name = names[0], .level = 1},
@@ -40,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     FILE *f = fmemopen((void *)(uintptr_t)(data + 1), size - 1, "r");
     KG_ASSERT(f != NULL);
-    KG_ASSERT(tr_turns_stream(&r, f, take[data[0] % 3], &err) == KG_OK);
+    KG_ASSERT(tr_turns_stream(&r, f, take[data[0] % 4], &err) == KG_OK);
     fclose(f);
     KG_ASSERT(tr_tables_make(&b, &o, &t, &err) == KG_OK);
     KG_ASSERT(t.counts.judged <= t.counts.replied && t.counts.correct <= t.counts.judged);

@@ -204,6 +204,38 @@ static void defects_without_a_record(void **state)
     bench_close(&x);
 }
 
+/* A conversation without room ends, also before its first reply; where that turn has a reply since,
+ * or the conversation another end, the line is an old one. */
+static void turns_without_room(void **state)
+{
+    (void)state;
+    struct bench_rig g;
+    struct bench_read x;
+    bench_begin(&g, "run", 3, 1, 2);
+    bench_turn(&g, 0, 1, 1, 1.5);
+    bench_turn(&g, 0, 1, 2, 1.5);
+    bench_turn(&g, 2, 1, 1, 1.5);
+    bench_end(&g, NULL);
+    append("run/full.jsonl", "{\"id\":\"p1/s1\",\"turn\":1,\"why\":\"long\"}\n");
+    append("run/full.jsonl", "{\"id\":\"p2/s1\",\"turn\":2,\"why\":\"long\"}\n");
+    append("run/full.jsonl", "{\"id\":\"p1/s1\",\"turn\":3}\n{\"id\":\"p1/s1\"}\n");
+    bench_open(&x, "run", NULL, 0);
+    assert_int_equal(x.tables.counts.full, 3);
+    assert_false(x.tables.partial);
+    assert_int_equal(x.bench.left_out, 2);
+    assert_string_equal(x.bench.note[0], "full.jsonl:3: no `turn` of this run");
+    bench_close(&x);
+    append("run/trajectories.jsonl", "{\"id\":\"p1/s1\",\"end\":\"infra\"}\n");
+    append("run/replies.jsonl", "{\"key\":\"p2/s1/t2\",\"finish\":\"stop\",\"tokens_in\":1,"
+                                "\"tokens_out\":1}\n");
+    bench_open(&x, "run", NULL, 0);
+    assert_int_equal(x.tables.counts.full, 0);
+    assert_int_equal(x.tables.counts.missing, 2);
+    assert_int_equal(x.bench.ended[2], TR_BENCH_OPEN);
+    assert_true(x.tables.partial);
+    bench_close(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +246,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_run_that_has_just_begun, kb_enter, kb_leave),
         cmocka_unit_test_setup_teardown(levels_are_sorted_and_names_found, kb_enter, kb_leave),
         cmocka_unit_test_setup_teardown(defects_without_a_record, kb_enter, kb_leave),
+        cmocka_unit_test_setup_teardown(turns_without_room, kb_enter, kb_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

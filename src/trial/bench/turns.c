@@ -146,6 +146,7 @@ static enum kg_code read_lines(struct tr_bench *b, struct kg_err *err)
         tr_turns_take *take;
     } part[] = {{"replies.jsonl", tr_turns_reply},
                 {"records.jsonl", tr_turns_record},
+                {"full.jsonl", tr_turns_full}, /* behind the replies, before later ends */
                 {"trajectories.jsonl", tr_turns_trajectory}};
     enum kg_code code = KG_OK;
     for (size_t i = 0; i < sizeof part / sizeof *part && code == KG_OK; i++) {

@@ -1,5 +1,5 @@
 /* All turns of a run of `kgym bench`, read from its folder alone: run.json, replies.jsonl,
- * records.jsonl, trajectories.jsonl (trial/drive/folder.h). A run under way, or one
+ * records.jsonl, full.jsonl, trajectories.jsonl (trial/drive/folder.h). A run under way, or one
  * that was broken off, is read as far as it is there.
  *
  * Files are read line by line. A line that is torn, malformed, or about a turn that the run does

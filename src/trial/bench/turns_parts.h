@@ -32,6 +32,6 @@ bool tr_turns_leave(struct tr_turns_reader *r, const char *fmt, ...) KG_PRINTF(2
 struct tr_bench_turn *tr_turns_place(struct tr_turns_reader *r, const json_t *line,
                                      const char *member, bool turn, size_t *problem);
 
-tr_turns_take tr_turns_reply, tr_turns_record, tr_turns_trajectory;
+tr_turns_take tr_turns_reply, tr_turns_record, tr_turns_full, tr_turns_trajectory;
 
 #endif

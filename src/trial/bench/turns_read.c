@@ -1,4 +1,4 @@
-/* Lines of replies.jsonl, records.jsonl and trajectories.jsonl into turns. */
+/* Lines of replies.jsonl, records.jsonl, full.jsonl and trajectories.jsonl into turns. */
 #include "trial/bench/turns_parts.h"
 
 #include <errno.h>
@@ -158,6 +158,24 @@ bool tr_turns_record(struct tr_turns_reader *r, json_t *line)
             json_string_value(json_object_get(json_object_get(line, "error"), "message"));
         struct tr_bench_problem *p = &r->b->problem[problem];
         snprintf(p->why, sizeof p->why, "%s", why != NULL ? why : "");
+    }
+    return true;
+}
+
+/* A conversation whose turn had no room; where that has a reply since, it went on. */
+bool tr_turns_full(struct tr_turns_reader *r, json_t *line)
+{
+    size_t problem;
+    json_int_t turn = json_integer_value(json_object_get(line, "turn"));
+    const struct tr_bench_turn *t = tr_turns_place(r, line, "id", false, &problem);
+    if (t == NULL) {
+        return false;
+    }
+    if (turn < 1 || turn > (json_int_t)r->b->turns) {
+        return tr_turns_leave(r, "no `turn` of this run");
+    }
+    if (!t[turn - 1].replied) {
+        r->b->ended[(size_t)(t - r->b->turn) / r->b->turns] = TR_BENCH_DONE;
     }
     return true;
 }
