@@ -320,6 +320,9 @@ enum kg_code tr_samples_run(const struct tr_samples_options *o, struct tr_sample
             break;
         }
     }
+    if (out->turns == out->planned) {
+        out->spent[0] = '\0'; /* the last turn used it up */
+    }
     while (s.talks != NULL) {
         struct talk *t = s.talks;
         s.talks = t->next;
