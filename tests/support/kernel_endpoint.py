@@ -5,7 +5,8 @@ turn the wrong one, then the fast one. Standard library only.
 
 Prints its port, serves until its standard input ends. LEDGER gets a line for each request, its seed,
 when it comes in; the reply holds the same seed. A reply takes SECONDS. The model's name is `kernels`;
-below the path /other/ it is another one from the fourth request on."""
+below the path /other/ it is another one from the fourth request on. Below /html/ it sends a page,
+below /small/ no conversation fits the context."""
 import json
 import os
 import re
@@ -35,10 +36,10 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
-    def give(self, value):
+    def give(self, value, status=200, kind="application/json"):
         data = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
@@ -54,6 +55,12 @@ class Handler(BaseHTTPRequestHandler):
             other = self.path.startswith("/other/") and served > 3
             ledger.write(f"{body['seed']}\n")
         time.sleep(seconds)
+        if self.path.startswith("/html/"):
+            self.give("<html>Welcome to the proxy</html>", 200, "text/html")
+            return
+        if self.path.startswith("/small/"):
+            self.give({"error": {"message": "too long", "code": "context_length_exceeded"}}, 400)
+            return
         text = answer(body)
         usage = {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
         message = {"role": "assistant", "content": text, "reasoning_content": "because"}

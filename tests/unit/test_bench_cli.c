@@ -283,6 +283,25 @@ static void test_an_endpoint_that_is_down(void **state)
     rig_says("`kernels-2`");
 }
 
+/* Two asks that get no reply at all: the reason is what the command ends with. */
+static void test_an_endpoint_that_never_replies(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *why;
+    } kind[] = {{"html", "no reply came: http://127.0.0.1"},
+                {"small", "no room for a first message: http://127.0.0.1"}};
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+        rig_expect(2,
+                   "$K bench set/silu.c --preset train --no-stream --samples 2 --retry-seconds 1 "
+                   "--policy endpoint:http://127.0.0.1:%d/%s/v1 --out %s",
+                   server.port, kind[i].path, kind[i].path);
+        rig_says(kind[i].why);
+        rig_says("0 replies are kept");
+        rig_expect(2, "ls %s/summary.json", kind[i].path);
+    }
+}
+
 static void test_defective_problems_are_left_out(void **state)
 {
     (void)state;
@@ -303,6 +322,7 @@ static void test_a_budget_and_wrong_words(void **state)
     rig_says("the budget is used up: 3000 tokens (--max-tokens-total)");
     rig_expect(0, SHORT "cheap --parallel 1", server.port);
     rig_says("6/6");
+    rig_expect(0, SHORT "exact --parallel 1 --max-tokens-total 6600", server.port);
     rig_expect(2, "$K bench --policy scripted --out x");
     rig_says("name a suite");
     rig_expect(2, "$K bench softmx --policy scripted --out x");
@@ -331,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_two_commands_on_one_folder),
         cmocka_unit_test(test_a_full_disk_is_named_and_nothing_is_lost),
         cmocka_unit_test(test_an_endpoint_that_is_down),
+        cmocka_unit_test(test_an_endpoint_that_never_replies),
         cmocka_unit_test(test_defective_problems_are_left_out),
         cmocka_unit_test(test_a_budget_and_wrong_words),
     };

@@ -111,6 +111,18 @@ static enum kg_code lead(struct run *r, struct kg_err *err)
 
 /* --- the end --- */
 
+/* Without a single reply there is nothing to make tables of: the reason is the whole result. */
+static enum kg_code check_replies(const struct run *r, struct kg_err *err)
+{
+    const struct tr_samples *e = &r->end;
+    if (tr_folder_totals(r->folder).replies > 0 || e->lost + e->full == 0) {
+        return KG_OK;
+    }
+    return kg_fail(err, e->lost > 0 ? KG_E_IO : KG_E_LIMIT, "%s: %s",
+                   e->lost > 0 ? "no reply came" : "the model has no room for a first message",
+                   e->lost > 0 ? e->why_lost : e->why_full);
+}
+
 /* summary.json, and what is printed of it. */
 static enum kg_code summarise(struct run *r, struct kg_err *err)
 {
@@ -136,6 +148,7 @@ static enum kg_code summarise(struct run *r, struct kg_err *err)
             tr_tables_text(&tables, kg_term_colour(stdout), &text);
         }
         fwrite(text.data, 1, text.len, stdout);
+        fflush(stdout); /* what is said of it comes behind it */
         kg_buf_deinit(&text);
         tr_tables_deinit(&tables);
     }
@@ -208,6 +221,7 @@ int kg_bench_run(const struct kg_bench *b)
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name */
     enum kg_code code = open_run(&r, &err);
     code = code == KG_OK ? lead(&r, &err) : code;
+    code = code == KG_OK ? check_replies(&r, &err) : code;
     code = code == KG_OK ? finish(&r, &err) : code;
     int status = code != KG_OK                              ? fail_run(&r, &err)
                  : r.end.lost > 0 || r.end.spent[0] != '\0' ? KG_STATUS_BAD
