@@ -255,6 +255,46 @@ static void test_a_bad_line_is_named(void **state)
     assert_int_equal(tr_round_log_open("none", &l, &err), KG_E_IO);
 }
 
+/* A reply that did not come, and a judging again that failed, come later: their lines are replaced,
+ * once. Others stay. */
+static void test_a_late_verdict_replaces_its_line(void **state)
+{
+    (void)state;
+    struct tr_round_log *l = NULL;
+    struct kg_err err = KG_ERR_INIT;
+    struct tr_again again;
+    struct tr_turn t = {.state = TR_JUDGED, .correct = true, .verdict = "ok"};
+    struct tr_round none = {.round = 1, .sample = 1, .turn = 1}, one = none, two;
+    one.result = &t;
+    one.tried = true;
+    two = one;
+    two.round = two.turn = 2;
+    assert_int_equal(mkdir("late", 0777), 0);
+    assert_int_equal(tr_round_log_open("late", &l, &err), KG_OK);
+    assert_int_equal(tr_round_log_add(l, "p", &none, &err), KG_OK);
+    assert_int_equal(tr_round_log_add(l, "p", &two, &err), KG_OK);
+    assert_false(tr_round_log_has(l, 1) || tr_round_log_has(l, 2));
+    assert_false(tr_round_log_again(l, 1, 2, &again)); /* it is made again */
+    one.again = two.again = (struct tr_again){.judged = true, .correct = true, .verdict = "ok"};
+    assert_int_equal(tr_round_log_add(l, "p", &one, &err), KG_OK);
+    assert_int_equal(tr_round_log_add(l, "p", &two, &err), KG_OK);
+    struct tr_round three = two;
+    three.round = three.turn = 3;
+    assert_int_equal(tr_round_log_add(l, "p", &three, &err), KG_OK);
+    struct kg_buf all = file("late/rounds.jsonl");
+    assert_int_equal(tr_round_log_add(l, "p", &none, &err), KG_OK);
+    tr_round_log_close(l);
+    assert_int_equal(tr_round_log_open("late", &l, &err), KG_OK);
+    assert_true(tr_round_log_has(l, 1) && tr_round_log_has(l, 2) && tr_round_log_has(l, 3));
+    assert_true(tr_round_log_again(l, 1, 2, &again) && again.judged && again.correct);
+    tr_round_log_close(l);
+    struct kg_buf same = file("late/rounds.jsonl");
+    assert_int_equal(lines(&all), 3);
+    assert_string_equal(all.data, same.data);
+    kg_buf_deinit(&all);
+    kg_buf_deinit(&same);
+}
+
 static void test_a_full_disk_leaves_whole_lines(void **state)
 {
     (void)state;
@@ -322,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_a_run_leaves_its_files_and_goes_on),
         cmocka_unit_test(test_lost_and_torn_lines),
         cmocka_unit_test(test_a_bad_line_is_named),
+        cmocka_unit_test(test_a_late_verdict_replaces_its_line),
         cmocka_unit_test(test_a_full_disk_leaves_whole_lines),
         cmocka_unit_test(test_line_diff),
     };

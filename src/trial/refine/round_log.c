@@ -1,4 +1,5 @@
-/* Reads the file whole when it opens, appends line by line. */
+/* Reads the file whole when it opens, appends line by line; a round that got its verdict late
+ * replaces its line. */
 #include "trial/refine/round_log.h"
 
 #include <errno.h>
@@ -87,19 +88,25 @@ void tr_round_log_close(struct tr_round_log *l)
     free(l);
 }
 
-bool tr_round_log_has(const struct tr_round_log *l, int round)
+/* A further try brings nothing: it has a verdict, and that of judging it again if it was. */
+static bool settled(const json_t *line)
 {
-    return (size_t)round <= json_array_size(l->line);
+    const char *state = json_string_value(json_object_get(line, "state"));
+    const json_t *again = json_object_get(line, "again");
+    return state != NULL && strcmp(state, "judged") == 0 &&
+           (!json_is_object(again) || json_is_string(json_object_get(again, "verdict")));
 }
 
-enum kg_code tr_round_log_add(struct tr_round_log *l, const char *problem, const struct tr_round *r,
-                              struct kg_err *err)
+bool tr_round_log_has(const struct tr_round_log *l, int round)
+{
+    return settled(json_array_get(l->line, (size_t)round - 1));
+}
+
+/* --- writing --- */
+
+static enum kg_code append(struct tr_round_log *l, json_t *line, struct kg_err *err)
 {
     struct kg_buf text;
-    if (tr_round_log_has(l, r->round)) {
-        return KG_OK;
-    }
-    json_t *line = tr_round_json(problem, r);
     kg_buf_init(&text, FILE_MAX);
     kg_json_dump(line, &text);
     kg_buf_addc(&text, '\n');
@@ -117,9 +124,54 @@ enum kg_code tr_round_log_add(struct tr_round_log *l, const char *problem, const
     if (code == KG_OK && json_array_append(l->line, line) != 0) {
         code = kg_fail(err, KG_E_HOST, "rounds.jsonl: no memory");
     }
+    return code;
+}
+
+/* Replaces the file as a whole. */
+static enum kg_code replace(struct tr_round_log *l, size_t at, json_t *line, struct kg_err *err)
+{
+    struct kg_buf text;
+    size_t i;
+    const json_t *each;
+    if (json_array_set(l->line, at, line) != 0) {
+        return kg_fail(err, KG_E_HOST, "rounds.jsonl: no memory");
+    }
+    kg_buf_init(&text, FILE_MAX);
+    json_array_foreach(l->line, i, each)
+    {
+        kg_json_dump(each, &text);
+        kg_buf_addc(&text, '\n');
+    }
+    enum kg_code code = kg_file_write_atomic(l->path, text.data, text.len, err);
+    kg_buf_deinit(&text);
+    int fd = code == KG_OK ? open(l->path, O_RDWR | O_APPEND | O_CLOEXEC) : -1;
+    if (code == KG_OK && fd < 0) {
+        code = io(err, l, "open");
+    }
+    if (code == KG_OK) {
+        close(l->fd);
+        l->fd = fd;
+    }
+    return code;
+}
+
+enum kg_code tr_round_log_add(struct tr_round_log *l, const char *problem, const struct tr_round *r,
+                              struct kg_err *err)
+{
+    size_t at = (size_t)r->round - 1;
+    const json_t *old = json_array_get(l->line, at);
+    if (old != NULL && settled(old)) {
+        return KG_OK;
+    }
+    json_t *line = tr_round_json(problem, r);
+    enum kg_code code = old == NULL     ? append(l, line, err)
+                        : settled(line) ? replace(l, at, line, err)
+                                        : KG_OK;
     json_decref(line);
     return code;
 }
+
+/* --- reading --- */
 
 static double number(const json_t *o, const char *key)
 {
@@ -144,10 +196,10 @@ bool tr_round_log_again(const struct tr_round_log *l, uint32_t sample, uint32_t 
         const json_t *a = json_object_get(line, "again");
         bool same = json_integer_value(json_object_get(line, "sample")) == sample &&
                     json_integer_value(json_object_get(line, "turn")) == turn;
-        if (!same || !json_is_object(a)) {
+        if (!same || !json_is_string(json_object_get(a, "verdict"))) {
             continue;
         }
-        out->judged = json_is_string(json_object_get(a, "verdict"));
+        out->judged = true;
         out->correct = json_is_true(json_object_get(a, "correct"));
         out->speedup = number(a, "speedup");
         out->speedup_lo = number(a, "speedup_lo");

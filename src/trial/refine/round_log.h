@@ -16,13 +16,14 @@ struct tr_round_log;
 enum kg_code tr_round_log_open(const char *folder, struct tr_round_log **out,
                                struct kg_err *err) KG_MUST_USE;
 void tr_round_log_close(struct tr_round_log *l); /* NULL is nothing */
-/* Appends the round of a problem, unless the file has it. KG_E_IO: disk full too; then nothing of
- * the line stays. */
+/* Appends the round of a problem, unless the file has it. A line without a verdict, such as of a
+ * reply that never came, is replaced once there is one. KG_E_IO: disk full too; then nothing of the
+ * line stays. */
 enum kg_code tr_round_log_add(struct tr_round_log *l, const char *problem, const struct tr_round *r,
                               struct kg_err *err) KG_MUST_USE;
-/* Does the file have this round? */
+/* Does the file have this round, with its verdict and that of judging it again? */
 bool tr_round_log_has(const struct tr_round_log *l, int round);
-/* What the file says of judging this turn again, but for the record. False: nothing. */
+/* The verdict of judging this turn again, but for the record. False: the file has none. */
 bool tr_round_log_again(const struct tr_round_log *l, uint32_t sample, uint32_t turn,
                         struct tr_again *out);
 /* The smallest window that the file's rounds were chosen for; 0: none was known. */
