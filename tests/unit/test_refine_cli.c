@@ -207,6 +207,9 @@ static void test_window_of_an_endpoint(void **state)
                   "--set stage.timing=no --turns 8 --w 5 --out untold");
     check_log("log", 0, &refused, &longest);
     assert_int_equal(refused, before);
+    rig_expect(2, "exec $K refine chain/silu_rms.c --policy $WINDOW --no-stream --max-tokens 2200 "
+                  "--turns 6 --out never");
+    rig_says("maximum context length is 2200");
     kill(server, SIGKILL);
     waitpid(server, NULL, 0);
 }

@@ -1,4 +1,5 @@
 /* kgym refine: one operator improved over many turns. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,15 +333,17 @@ static int run(const struct args *a)
         kg_buf_init(&text, 1 << 16);
         kg_refine_end(&out, &c, a->common.out, s.colour, &text);
         fwrite(text.data, 1, text.len, a->common.json ? stderr : stdout);
+        fflush(stdout); /* an error stands behind it */
         kg_buf_deinit(&text);
     }
+    bool mute = o.drive != NULL && tr_drive_counts(o.drive).totals.replies == 0;
     shut(&o);
     if (err.code == KG_E_CANCELLED) {
         kg_fail(&err, KG_E_CANCELLED, "stopped; %s keeps all, and the same command goes on",
                 a->common.out);
     }
     bool broken = out.ending == TR_END_DEFECT || out.ending == TR_END_NO_REPLY ||
-                  out.ending == TR_END_UNJUDGED || (out.ending == TR_END_FULL && out.rounds == 0);
+                  out.ending == TR_END_UNJUDGED || (out.ending == TR_END_FULL && mute);
     if (!failed && broken) {
         kg_fail(&err, KG_E_HOST, "%s", out.why);
         failed = true;
@@ -360,5 +363,6 @@ int kg_cmd_refine(int argc, char **argv)
         return KG_STATUS_GOOD;
     }
     kg_cli_signals();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error with a name */
     return run(&a);
 }
