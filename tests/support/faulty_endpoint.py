@@ -136,6 +136,9 @@ class Handler(BaseHTTPRequestHandler):
                                  % self.headers.get("Authorization")))
         elif name == "page":
             self.send(200, "<html><body>Welcome</body></html>", "text/html")
+        elif name == "mute":
+            time.sleep(60)
+            self.cut(True)
         elif name == "loading" and self.count() == 1:
             self.send(503, words("Loading model", kind="unavailable_error"))
         else:

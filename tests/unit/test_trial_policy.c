@@ -3,6 +3,7 @@
 #include "endpoint_rig.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
@@ -163,6 +164,29 @@ static void test_key_is_never_told(void **state)
 }
 
 /* --- models --- */
+
+static volatile int stopped;
+
+static void on_alarm(int signal)
+{
+    (void)signal;
+    stopped = 1;
+}
+
+/* The server is silent, and the time-out far away. */
+static void test_models_can_be_interrupted(void **state)
+{
+    (void)state;
+    struct tr_policy p;
+    struct tr_policy_options o = options("mute");
+    o.model = NULL;
+    o.cancel = &stopped;
+    stopped = 0;
+    signal(SIGALRM, on_alarm);
+    ualarm(200000, 0);
+    assert_int_equal(tr_policy_open(&o, &p, &err), KG_E_CANCELLED);
+    assert_int_equal(stopped, 1);
+}
 
 static void test_models(void **state)
 {
@@ -340,12 +364,19 @@ int main(int argc, char **argv)
         return without_library(argv[2]);
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_addresses),    cmocka_unit_test(test_description),
-        cmocka_unit_test(test_key),          cmocka_unit_test(test_key_is_never_told),
-        cmocka_unit_test(test_models),       cmocka_unit_test(test_endpoint_is_down),
-        cmocka_unit_test(test_no_library),   cmocka_unit_test(test_https),
-        cmocka_unit_test(test_many_at_once), cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_description),
+        cmocka_unit_test(test_key),
+        cmocka_unit_test(test_key_is_never_told),
+        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_models_can_be_interrupted),
+        cmocka_unit_test(test_endpoint_is_down),
+        cmocka_unit_test(test_no_library),
+        cmocka_unit_test(test_https),
+        cmocka_unit_test(test_many_at_once),
+        cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_waiting),
     };
     return cmocka_run_group_tests(tests, start, stop);

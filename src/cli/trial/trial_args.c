@@ -130,6 +130,7 @@ void tr_args_defaults(struct tr_args *a)
 {
     *a = (struct tr_args){.feedback = 600, .seed = 1};
     tr_policy_defaults(&a->policy);
+    a->policy.cancel = &kg_cli_cancelled;
 }
 
 static enum kg_code number(const char *name, const char *text, double lo, double hi, bool whole,

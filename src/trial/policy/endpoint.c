@@ -287,6 +287,7 @@ static enum kg_code copy_options(struct tr_endpoint *e, const struct tr_policy_o
     e->timeout_s = o->timeout_s;
     e->patience_s = o->patience_s;
     e->stream = o->stream;
+    e->cancel = o->cancel;
     e->flight = calloc((size_t)o->parallel, sizeof *e->flight);
     for (int i = 0; e->flight != NULL && i < o->parallel; i++) {
         tr_flight_init(e, &e->flight[i]);

@@ -16,6 +16,22 @@ static size_t take(char *bytes, size_t size, size_t count, void *user)
     return kg_buf_ok(b) ? size * count : 0;
 }
 
+static bool cancelled(const struct tr_endpoint *e)
+{
+    return e->cancel != NULL && *e->cancel != 0;
+}
+
+/* libcurl calls it about once a second, also while nothing comes. Not 0 ends the request. */
+static int on_progress(void *user, curl_off_t all_in, curl_off_t in, curl_off_t all_out,
+                       curl_off_t out)
+{
+    (void)all_in;
+    (void)in;
+    (void)all_out;
+    (void)out;
+    return cancelled(user);
+}
+
 /* One request. status 0: there is no answer, and words say why. */
 static enum kg_code get(struct tr_endpoint *e, struct kg_buf *body, int *status, bool *never,
                         char *words, size_t cap, struct kg_err *err)
@@ -34,6 +50,9 @@ static enum kg_code get(struct tr_endpoint *e, struct kg_buf *body, int *status,
                                                    : TR_FIRST_SECONDS * 1000L);
     c->easy_setopt(easy, CURLOPT_WRITEFUNCTION, take);
     c->easy_setopt(easy, CURLOPT_WRITEDATA, body);
+    c->easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+    c->easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+    c->easy_setopt(easy, CURLOPT_XFERINFODATA, e);
     kg_buf_reset(body);
     CURLcode result = c->easy_perform(easy);
     c->easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &http);
@@ -130,6 +149,10 @@ enum kg_code tr_endpoint_models(struct tr_endpoint *e, struct kg_err *err)
     for (int tries = 1; later; tries++) {
         double wait = tr_backoff(tries, 0, e->patience_s);
         code = get(e, &body, &status, &never, transport, sizeof transport, err);
+        if (cancelled(e)) {
+            code = kg_fail(err, KG_E_CANCELLED, "interrupted");
+            break;
+        }
         if (code != KG_OK || (status >= 200 && status < 300)) {
             code = code != KG_OK ? code : read_list(e, &body, err);
             break;
@@ -137,7 +160,7 @@ enum kg_code tr_endpoint_models(struct tr_endpoint *e, struct kg_err *err)
         code = refused(e, &body, status, never, transport, &later, err);
         later = later && kg_clock_ns() + (int64_t)(wait * 1e9) < until;
         if (later) {
-            wait_seconds(wait);
+            wait_seconds(wait); /* a signal ends it */
         }
     }
     kg_buf_deinit(&body);

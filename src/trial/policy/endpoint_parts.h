@@ -62,6 +62,7 @@ struct tr_endpoint {
     struct tr_sampling sampling; /* its stop is not used */
     double timeout_s, patience_s;
     bool stream;
+    const volatile int *cancel;
     bool reached;     /* some answer of HTTP has come */
     unsigned without; /* enum tr_without */
     int64_t hold_ns;  /* nothing is sent before; 0: no such time */

@@ -130,11 +130,13 @@ struct tr_policy_options {
     const char *key_file; /* first word: the key; NULL: $OPENAI_API_KEY, else none */
     const char *adapter, *tokenizer, *template; /* of a checkpoint, as in struct rl_source; "" */
     struct tr_sampling sampling;
-    int parallel;      /* replies under way at once: 16 */
-    double timeout_s;  /* of one request without a byte: 300 */
-    double patience_s; /* asking again ends so long after the first try: 900 */
-    bool stream;       /* of an endpoint: the reply comes in parts */
-    int threads;       /* of a checkpoint; 0: all */
+    int parallel;               /* replies under way at once: 16 */
+    double timeout_s;           /* of one request without a byte: 300 */
+    double patience_s;          /* asking again ends so long after the first try: 900 */
+    bool stream;                /* of an endpoint: the reply comes in parts */
+    int threads;                /* of a checkpoint; 0: all */
+    const volatile int *cancel; /* not 0: opening ends with KG_E_CANCELLED, within a second or two
+                                   of an endpoint; NULL: none */
 };
 void tr_policy_defaults(struct tr_policy_options *o);
 /* After success the caller calls close. Errors: KG_E_USAGE, KG_E_NOT_FOUND, KG_E_INPUT, KG_E_IO,
