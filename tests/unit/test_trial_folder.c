@@ -93,6 +93,26 @@ static void test_what_is_put_is_found_again(void **state)
     tr_folder_close(f);
 }
 
+/* Counts that cannot be add nothing, and take nothing away. */
+static void test_counts_that_cannot_be(void **state)
+{
+    (void)state;
+    struct tr_folder *f;
+    good(open_run("counts", 2, 1, &f));
+    put(f, "x/s1/t1", "one");
+    tr_folder_close(f);
+    append("counts/replies.jsonl", "{\"key\":\"x/s1/t2\",\"tokens_in\":9223372036854775807,"
+                                   "\"tokens_out\":-9223372036854775807}\n"
+                                   "{\"key\":\"x/s1/t3\",\"tokens_in\":1e9,"
+                                   "\"tokens_out\":\"7\"}\n");
+    good(open_run("counts", 2, 1, &f));
+    const struct tr_totals t = tr_folder_totals(f);
+    assert_int_equal(t.replies, 3);
+    assert_int_equal(t.tokens_in, 10);
+    assert_int_equal(t.tokens_out, 5);
+    tr_folder_close(f);
+}
+
 static void test_a_torn_line_is_cut_off(void **state)
 {
     (void)state;
@@ -218,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_put_is_found_again),
+        cmocka_unit_test(test_counts_that_cannot_be),
         cmocka_unit_test(test_a_torn_line_is_cut_off),
         cmocka_unit_test(test_one_process_at_a_time),
         cmocka_unit_test(test_a_run_goes_on_with_the_same_alone),

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "trial/policy/completion.h"
 #include "trial/policy/refusal.h"
 #include "trial/policy/sse.h"
 
@@ -94,6 +95,30 @@ static void test_events(void **state)
     }
 }
 
+static void test_use_that_cannot_be(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *count;
+        int64_t want;
+    } list[] = {{"7", 7},           {"1000000000", 1000000000},
+                {"1000000001", -1}, {"9223372036854775807", -1},
+                {"-1", -1},         {"1.5", -1},
+                {"null", -1}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct tr_completion c;
+        char body[200];
+        int n = snprintf(body, sizeof body,
+                         "{\"choices\": [{\"message\": {\"content\": \"x\"}}], "
+                         "\"usage\": {\"completion_tokens\": %s}}",
+                         list[i].count);
+        tr_completion_init(&c);
+        assert_int_equal(tr_completion_body(&c, body, (size_t)n, &err), KG_OK);
+        assert_int_equal(c.tokens_out, list[i].want);
+        tr_completion_deinit(&c);
+    }
+}
+
 static void test_fates(void **state)
 {
     (void)state;
@@ -146,6 +171,7 @@ int main(void)
         cmocka_unit_test(test_backoff_grows),
         cmocka_unit_test(test_words_are_cut_behind_the_key),
         cmocka_unit_test(test_events),
+        cmocka_unit_test(test_use_that_cannot_be),
         cmocka_unit_test(test_fates),
         cmocka_unit_test(test_words_of_bodies),
     };

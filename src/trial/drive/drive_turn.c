@@ -66,8 +66,8 @@ enum kg_code tr_reply_read(const json_t *line, struct tr_reply **out, struct kg_
                 : strcmp(finish, tr_finish_name(TR_FILTER)) == 0 ? TR_FILTER
                                                                  : TR_STOP;
     r->usage = (struct tr_usage){
-        .tokens_in = json_integer_value(json_object_get(line, "tokens_in")),
-        .tokens_out = json_integer_value(json_object_get(line, "tokens_out")),
+        .tokens_in = tr_folder_tokens(line, "tokens_in"),
+        .tokens_out = tr_folder_tokens(line, "tokens_out"),
         .counted = json_is_true(json_object_get(line, "counted")),
         .seconds = json_number_value(json_object_get(line, "seconds")),
         .tries = (int)json_integer_value(json_object_get(line, "tries")),

@@ -79,13 +79,19 @@ static enum kg_code take_lock(struct tr_folder *f, struct kg_err *err)
                    f->path, pid[0] != '\0' ? " with the id " : "", pid);
 }
 
+int64_t tr_folder_tokens(const json_t *line, const char *member)
+{
+    json_int_t n = json_integer_value(json_object_get(line, member));
+    return n > 0 && n <= TR_TOKENS_MOST ? n : 0;
+}
+
 static void count(void *user, const json_t *line)
 {
     struct tr_folder *f = user;
     const char *model = json_string_value(json_object_get(line, "model"));
     f->totals.replies++;
-    f->totals.tokens_in += json_integer_value(json_object_get(line, "tokens_in"));
-    f->totals.tokens_out += json_integer_value(json_object_get(line, "tokens_out"));
+    f->totals.tokens_in += tr_folder_tokens(line, "tokens_in");
+    f->totals.tokens_out += tr_folder_tokens(line, "tokens_out");
     f->totals.seconds += json_number_value(json_object_get(line, "seconds"));
     if (f->model[0] == '\0' && model != NULL) {
         snprintf(f->model, sizeof f->model, "%s", model);

@@ -68,6 +68,9 @@ const char *tr_folder_path(const struct tr_folder *f);
 /* The name that the endpoint gave of its model with the first stored reply; "" */
 const char *tr_folder_model(const struct tr_folder *f);
 
+/* The count of tokens in a stored line; 0: none, or one that cannot be. */
+int64_t tr_folder_tokens(const json_t *line, const char *member);
+
 /* Totals of all stored replies, for a budget that goes on. */
 struct tr_totals {
     int64_t replies, tokens_in, tokens_out;

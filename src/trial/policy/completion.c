@@ -132,7 +132,8 @@ static enum kg_code add_choice(struct tr_completion *c, const json_t *choice, co
 static int64_t count_of(const json_t *usage, const char *name)
 {
     const json_t *j = json_object_get(usage, name);
-    return json_is_integer(j) && json_integer_value(j) >= 0 ? json_integer_value(j) : -1;
+    json_int_t n = json_integer_value(j);
+    return json_is_integer(j) && n >= 0 && n <= TR_TOKENS_MOST ? n : -1;
 }
 
 static void add_usage(struct tr_completion *c, const json_t *usage)

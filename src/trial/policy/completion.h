@@ -19,7 +19,7 @@ struct tr_completion {
     bool done;    /* the stream's [DONE] came */
     bool aborted; /* the server gave the reply up: finish_reason "abort" or "error" */
     enum tr_finish finish;
-    int64_t tokens_in, tokens_out; /* -1: not told */
+    int64_t tokens_in, tokens_out; /* -1: not told, or no count */
     bool offered;                  /* log-probabilities came */
     double logprob;                /* their sum */
     char model[512];               /* "" until it is told */

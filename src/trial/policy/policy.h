@@ -47,6 +47,8 @@ enum tr_finish {
 /* "stop", "length", "filter" */
 const char *tr_finish_name(enum tr_finish f);
 
+enum { TR_TOKENS_MOST = 1000000000 }; /* of a reply; a larger count is a mistake */
+
 /* What a reply took. */
 struct tr_usage {
     int64_t tokens_in, tokens_out; /* as the policy counted them; else an estimate */
