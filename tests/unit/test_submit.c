@@ -276,6 +276,25 @@ static void test_a_training_run_asks_a_service(void **state)
     rig_says("no service answers there");
 }
 
+/* What a kill may leave: replies whose records never came. The jobs are there. */
+static void test_a_trial_finds_its_jobs_again(void **state)
+{
+    static const char *const command[] = {
+        "$K bench silu --samples 2 --policy scripted --gym $U --out bench",
+        "$K refine silu --turns 2 --policy scripted --gym $U --out refine"};
+    (void)state;
+    for (size_t i = 0; i < sizeof command / sizeof *command; i++) {
+        int64_t before = all_jobs();
+        rig_run("%s", command[i]);
+        int64_t after = all_jobs();
+        assert_true(after > before);
+        rig_expect(0, "for f in bench refine; do test ! -d $f || : >$f/records.jsonl; done");
+        rig_run("%s", command[i]);
+        assert_int_equal(all_jobs(), after);
+        rig_expect(0, "for f in bench refine; do test ! -d $f || test -s $f/records.jsonl; done");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_an_interrupt_leaves_the_queue_clean),
         cmocka_unit_test(test_a_file_that_is_not_its_own_stays),
         cmocka_unit_test(test_a_training_run_asks_a_service),
+        cmocka_unit_test(test_a_trial_finds_its_jobs_again),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

@@ -53,15 +53,16 @@ static enum kg_code open_run(struct run *r, struct kg_err *err)
 {
     static const char *const may_grow[] = {"samples", NULL};
     const struct tr_args *a = &r->b->args;
+    char id[KG_ULID_LEN];
     if (tr_suite_open(r->b->suite, &r->suite, err) != KG_OK ||
         tr_suite_subset(&r->suite, r->b->subset, err) != KG_OK ||
-        tr_args_pool(a, &r->pool, err) != KG_OK ||
+        tr_folder_id(a->out, id, err) != KG_OK || tr_args_pool(a, id, &r->pool, err) != KG_OK ||
         tr_suite_weed(&r->suite, r->pool, a->language, err) != KG_OK ||
         tr_policy_open(&a->policy, &r->policy, err) != KG_OK) {
         return err->code;
     }
     tell_aside(&r->suite);
-    json_t *about = tr_args_run(a, &r->policy, "bench");
+    json_t *about = tr_args_run(a, &r->policy, "bench", id);
     json_object_set_new(about, "suite", tr_args_suite(&r->suite, r->b->subset));
     json_object_set_new(about, "samples", json_integer(r->b->samples));
     json_object_set_new(about, "turns", json_integer(r->b->turns));

@@ -183,9 +183,9 @@ static void shut(struct open *o)
 }
 
 /* Decisions follow from what is here; a run that goes on must ask for the same. */
-static json_t *run_of(const struct args *a, const struct open *o)
+static json_t *run_of(const struct args *a, const struct open *o, const char *id)
 {
-    json_t *run = tr_args_run(&a->common, &o->policy, "refine");
+    json_t *run = tr_args_run(&a->common, &o->policy, "refine", id);
     json_object_set_new(run, "suite", tr_args_suite(&o->suite, NULL));
     json_object_set_new(run, "turns", json_integer(a->turns));
     json_object_set_new(
@@ -214,15 +214,16 @@ static enum kg_code open_all(const struct args *a, struct open *o, struct kg_err
     static const char *const grow[] = {"turns", NULL};
     /* The layout of conversations side by side follows from the number of turns. */
     const char *const *may_grow = a->strategy == TR_PARALLEL_SEQUENTIAL ? NULL : grow;
-    if (open_problem(a, o, err) != KG_OK ||
+    char id[KG_ULID_LEN];
+    if (open_problem(a, o, err) != KG_OK || tr_folder_id(a->common.out, id, err) != KG_OK ||
         tr_policy_open(&a->common.policy, &o->policy, err) != KG_OK) {
         return err->code;
     }
     o->has_policy = true;
-    json_t *run = run_of(a, o);
+    json_t *run = run_of(a, o, id);
     enum kg_code code = tr_folder_open(a->common.out, run, may_grow, &o->folder, err);
     json_decref(run);
-    if (code != KG_OK || tr_args_pool(&a->common, &o->pool, err) != KG_OK) {
+    if (code != KG_OK || tr_args_pool(&a->common, id, &o->pool, err) != KG_OK) {
         return err->code;
     }
     struct tr_drive_options d = tr_args_drive(&a->common);

@@ -268,7 +268,8 @@ enum kg_code tr_args_check(const struct tr_args *a, const char *command, struct 
 
 /* --- opening --- */
 
-enum kg_code tr_args_pool(const struct tr_args *a, struct kgym_pool **out, struct kg_err *err)
+enum kg_code tr_args_pool(const struct tr_args *a, const char *id, struct kgym_pool **out,
+                          struct kg_err *err)
 {
     const struct kgym_options o = {.size = sizeof o,
                                    .preset = a->preset,
@@ -276,7 +277,8 @@ enum kg_code tr_args_pool(const struct tr_args *a, struct kgym_pool **out, struc
                                    .nsettings = (size_t)a->nset,
                                    .workers = (int)a->workers,
                                    .gym = a->gym,
-                                   .token_file = a->token_file};
+                                   .token_file = a->token_file,
+                                   .run = a->gym != NULL ? id : NULL};
     struct kgym_error why = {0};
     return kgym_open(&o, out, &why) == KGYM_OK
                ? KG_OK
@@ -300,7 +302,8 @@ static json_t *text(const char *s)
     return s != NULL ? kg_json_text(s, strlen(s)) : json_null();
 }
 
-json_t *tr_args_run(const struct tr_args *a, const struct tr_policy *policy, const char *kind)
+json_t *tr_args_run(const struct tr_args *a, const struct tr_policy *policy, const char *kind,
+                    const char *id)
 {
     json_t *set = json_array();
     for (int i = 0; i < a->nset; i++) {
@@ -309,10 +312,10 @@ json_t *tr_args_run(const struct tr_args *a, const struct tr_policy *policy, con
     json_t *gym = json_pack("{s:o, s:o, s:b}", "preset", text(a->preset), "set", set, "remote",
                             a->gym != NULL);
     json_t *prices = json_pack("{s:f, s:f}", "in", a->budget.price_in, "out", a->budget.price_out);
-    return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:I, s:o}", "schema", "kgym.run/1",
-                     "kind", kind, "policy", policy->describe(policy->self), "gym", gym, "seed",
-                     (json_int_t)a->seed, "prices", prices, "rewards", text(a->rewards), "feedback",
-                     (json_int_t)a->feedback, "language", text(a->language));
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:I, s:o}", "schema", "kgym.run/1",
+                     "kind", kind, "id", id, "policy", policy->describe(policy->self), "gym", gym,
+                     "seed", (json_int_t)a->seed, "prices", prices, "rewards", text(a->rewards),
+                     "feedback", (json_int_t)a->feedback, "language", text(a->language));
 }
 
 json_t *tr_args_suite(const struct tr_suite *s, const char *subset)

@@ -34,14 +34,15 @@ enum kg_code tr_args_check(const struct tr_args *a, const char *command,
 /* The lines of the common options for a help text. */
 extern const char tr_args_help[];
 
-/* After success the caller closes it. Errors: those of kgym_open. */
-enum kg_code tr_args_pool(const struct tr_args *a, struct kgym_pool **out,
+/* id: of the run. After success the caller closes it. Errors: those of kgym_open. */
+enum kg_code tr_args_pool(const struct tr_args *a, const char *id, struct kgym_pool **out,
                           struct kg_err *err) KG_MUST_USE;
 /* How a drive is opened, but for policy, pool, folder and cancel. */
 struct tr_drive_options tr_args_drive(const struct tr_args *a);
-/* The members of run.json that say what was asked for: policy, gym, seed, prices, rewards,
- * feedback, language. The caller owns the object and adds its own. */
-json_t *tr_args_run(const struct tr_args *a, const struct tr_policy *policy, const char *kind);
+/* The members of run.json that say what was asked for: kind, id, policy, gym, seed, prices,
+ * rewards, feedback, language. The caller owns the object and adds its own. */
+json_t *tr_args_run(const struct tr_args *a, const struct tr_policy *policy, const char *kind,
+                    const char *id);
 /* {"name", "kernelbench", "of", "subset", "problems": [{"name", "level", "id", "hash"}],
  * "aside": [{"name", "why"}]}. subset: as it was given; NULL: all. The caller owns it. */
 json_t *tr_args_suite(const struct tr_suite *s, const char *subset);

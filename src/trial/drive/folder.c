@@ -119,6 +119,13 @@ static enum kg_code open_files(struct tr_folder *f, const json_t *run, const cha
                          : code;
 }
 
+enum kg_code tr_folder_id(const char *path, char out[KG_ULID_LEN], struct kg_err *err)
+{
+    char file[PATH_MAX];
+    snprintf(file, sizeof file, "%.*s/run.json", PATH_MAX - 64, path);
+    return tr_run_file_id(file, out, err);
+}
+
 enum kg_code tr_folder_open(const char *path, const json_t *run, const char *const *may_grow,
                             struct tr_folder **out, struct kg_err *err)
 {

@@ -18,15 +18,22 @@
 
 #include <jansson.h>
 
+#include "base/ulid.h"
 #include "trial/policy/policy.h"
 
 struct tr_folder;
 
+/* The id of the run in this folder; a new one where none has begun. A service that judges knows the
+ * run by it, so that a command which goes on finds its jobs there. It becomes the member `id` of
+ * run.json. KG_E_HOST. */
+enum kg_code tr_folder_id(const char *path, char out[KG_ULID_LEN], struct kg_err *err) KG_MUST_USE;
+
 /* Opens the folder of a run, or makes it. run: what run.json must say; its members `created` and
- * `version` are added. Where the folder has a run.json, all other members must be equal: a run that
- * goes on asks for the same; KG_E_USAGE names the member that differs and both values, and so does
- * a folder that another process holds, or that holds something else. Members of `may_grow`
- * (NULL-terminated names of numbers) may be larger than before. KG_E_IO, KG_E_INPUT, KG_E_HOST. */
+ * `version` are added. Where the folder has a run.json, all members but those and `id` must be
+ * equal: a run that goes on asks for the same; KG_E_USAGE names the member that differs and both
+ * values, and so does a folder that another process holds, or that holds something else. Members of
+ * `may_grow` (NULL-terminated names of numbers) may be larger than before. KG_E_IO, KG_E_INPUT,
+ * KG_E_HOST. */
 enum kg_code tr_folder_open(const char *path, const json_t *run, const char *const *may_grow,
                             struct tr_folder **out, struct kg_err *err) KG_MUST_USE;
 void tr_folder_close(struct tr_folder *f); /* NULL is nothing */

@@ -14,7 +14,7 @@ enum { MAX_BYTES = 64 << 20, SHOWN = 80 };
 
 static bool is_own(const char *name)
 {
-    return strcmp(name, "created") == 0 || strcmp(name, "version") == 0;
+    return strcmp(name, "id") == 0 || strcmp(name, "created") == 0 || strcmp(name, "version") == 0;
 }
 
 static enum kg_code write_file(const char *path, const json_t *run, struct kg_err *err)
@@ -140,4 +140,23 @@ enum kg_code tr_run_file(const char *path, const json_t *run, const char *const 
     json_decref(was);
     kg_buf_deinit(&text);
     return code;
+}
+
+enum kg_code tr_run_file_id(const char *path, char out[KG_ULID_LEN], struct kg_err *err)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    struct kg_buf text;
+    json_t *was = NULL;
+    kg_buf_init(&text, MAX_BYTES);
+    bool read = kg_file_exists(path) && kg_file_read(path, &text, &ignored) == KG_OK &&
+                kg_json_parse(text.data, text.len, path, &was, &ignored) == KG_OK;
+    const char *id = read ? json_string_value(json_object_get(was, "id")) : NULL;
+    bool good = id != NULL && strlen(id) == KG_ULID_LEN - 1 &&
+                strspn(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == KG_ULID_LEN - 1;
+    if (good) {
+        memcpy(out, id, KG_ULID_LEN);
+    }
+    json_decref(was);
+    kg_buf_deinit(&text);
+    return good ? KG_OK : kg_ulid_new(out, err);
 }
