@@ -114,6 +114,12 @@ static void test_odd_names(void **state)
     assert_null(strchr(rig.out.data, 033));
     rig_shows("9_\xEF\xBF\xBD[2Kx ");
     rig_shows("\n  8_ y: does not define");
+    rig_expect(0, "cp suite/level1/1_Twice.py \"$(printf 'odd/7_\\377z.py')\"");
+    rig_expect(0, "$K problems list --suites odd");
+    rig_shows("z: its name is not UTF-8");
+    rig_expect(0, "$K problems list --suites odd --json | wc -l");
+    assert_string_equal(rig.out.data, "3\n");
+    rig_expect(1, "$K problems list --suites odd --json | grep -v '^{'"); /* no empty line */
     rig_expect(0, "mkdir -p silu && $K problems list silu");
     rig_shows("silu                        level 1  native");
 }

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/term.h"
+#include "base/utf8.h"
 #include "cli/gym/problems.h"
 #include "cli/gym/problems_set.h"
 #include "gym/eval/executor.h"
@@ -75,6 +76,16 @@ static void list_one(const struct row *p, bool json)
     kg_buf_deinit(&text);
 }
 
+static bool is_utf8(const char *text)
+{
+    bool good = true;
+    for (size_t n = strlen(text), at = 0; good && at < n;) {
+        uint32_t cp;
+        at += kg_utf8_next(text + at, n - at, &cp, &good);
+    }
+    return good;
+}
+
 static enum kg_code list_item(const struct kg_paths *paths, const struct kg_cli_item *it, bool json,
                               struct kg_err *err)
 {
@@ -85,6 +96,9 @@ static enum kg_code list_item(const struct kg_paths *paths, const struct kg_cli_
     x = path[0] ? kg_executor_of_path(path) : NULL;
     if (!x && kg_executor_find(paths, it->word, &x, path, sizeof path, err) != KG_OK) {
         return err->code;
+    }
+    if (!is_utf8(it->word)) {
+        return kg_fail(err, KG_E_INPUT, "%s: its name is not UTF-8, which the gym needs", it->path);
     }
     enum kg_code code = x->facts(path, &f, err);
     if (code == KG_OK) {
