@@ -74,6 +74,25 @@ static void test_levels_of_kernelbench(void **state)
     tr_suite_close(&suite);
 }
 
+/* That project's result files cannot tell the two apart. */
+static void test_two_of_one_number(void **state)
+{
+    (void)state;
+    assert_int_equal(system("mkdir -p kb/level1 && for n in 1_A 2_B 02_C; do "
+                            "cp $T/problems/torch/level1/01_softmax.py kb/level1/$n.py; done"),
+                     0);
+    good(tr_suite_open("kb/level1", &suite, &err));
+    assert_true(suite.n == 3 && !suite.kernelbench);
+    for (size_t i = 0; i < suite.n; i++) {
+        assert_int_equal(suite.problem[i].id, i + 1);
+    }
+    tr_suite_close(&suite);
+    assert_int_equal(unlink("kb/level1/02_C.py"), 0);
+    good(tr_suite_open("kb/level1", &suite, &err));
+    assert_true(suite.n == 2 && suite.kernelbench);
+    tr_suite_close(&suite);
+}
+
 static void test_rows_and_what_is_put_aside(void **state)
 {
     (void)state;
@@ -150,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_levels_of_kernelbench),
+        cmocka_unit_test(test_two_of_one_number),
         cmocka_unit_test(test_rows_and_what_is_put_aside),
         cmocka_unit_test(test_two_of_one_name),
         cmocka_unit_test(test_parts),

@@ -129,7 +129,7 @@ static int by_number(const void *a, const void *b)
                                 : (x->id > y->id) - (x->id < y->id);
 }
 
-/* All of them or none are KernelBench's. */
+/* All of them or none are KernelBench's, whose result files know a problem by its number alone. */
 static void number_as_kernelbench(struct tr_suite *s)
 {
     int level, id;
@@ -143,6 +143,12 @@ static void number_as_kernelbench(struct tr_suite *s)
     }
     if (s->kernelbench) {
         qsort(s->problem, s->n, sizeof *s->problem, by_number);
+    }
+    for (size_t i = 1; i < s->n && s->kernelbench; i++) {
+        s->kernelbench = by_number(&s->problem[i - 1], &s->problem[i]) != 0;
+    }
+    for (size_t i = 0; i < s->n && !s->kernelbench; i++) {
+        s->problem[i].id = (int)i + 1;
     }
 }
 
