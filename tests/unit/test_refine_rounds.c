@@ -30,6 +30,7 @@ struct maker {
     enum tr_judged state; /* of each turn */
     enum kg_code code;    /* of NO_REPLY */
     int spent_after;      /* begun turns after which a budget is used up; 0: never */
+    const char *hash;     /* hash of each turn's code; NULL: not known */
     bool deaf;            /* each answer is followed by the fixed sentence, and no feedback */
     int kept;             /* turns that are paid for already */
     int begun, again;
@@ -110,6 +111,7 @@ static struct tr_turn *make(const struct maker *m, uint32_t sample, uint32_t tur
     if (t->state == TR_JUDGED) {
         t->correct = m->fixed > 0 || draw(m, sample, turn, 3) % 3 != 0;
         t->feedback = text_of(20 + draw(m, sample, turn, 4) % 130);
+        snprintf(t->code_hash, sizeof t->code_hash, "%s", m->hash != NULL ? m->hash : "");
         double s = m->fixed > 0 ? m->fixed : .5 + (double)(draw(m, sample, turn, 5) % 1000) / 250;
         t->speedup = t->reward = t->correct ? s : NAN;
     } else {
@@ -368,6 +370,26 @@ static void test_a_best_is_judged_again(void **state)
     tr_rounds_destroy(r);
 }
 
+/* Equal code that was measured to be faster is no new best, and has one second verdict. */
+static void test_equal_code_is_judged_again_once(void **state)
+{
+    (void)state;
+    for (int lies = 0; lies < 2; lies++) {
+        struct maker m = {.seed = 2, .hash = "5f", .liar = lies == 1};
+        struct tr_rounds_options o = options(TR_TOP_W);
+        int n, news = 0;
+        struct tr_rounds *r = run(&m, &o);
+        const struct tr_round *x = tr_rounds_list(r, &n);
+        for (int i = 0; i < n; i++) {
+            news += x[i].new_best;
+        }
+        assert_int_equal(n, ROUNDS);
+        assert_int_equal(m.again, 1);
+        assert_int_equal(news, 1 - lies);
+        tr_rounds_destroy(r);
+    }
+}
+
 /* One ending: what it takes, and the rounds that were counted until it. */
 static void expect(struct maker m, const struct tr_rounds_options *o, enum tr_ending want,
                    int rounds)
@@ -438,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_first_message_does_not_fit),
         cmocka_unit_test(test_order_does_not_matter),
         cmocka_unit_test(test_a_best_is_judged_again),
+        cmocka_unit_test(test_equal_code_is_judged_again_once),
         cmocka_unit_test(test_endings),
         cmocka_unit_test(test_an_error_keeps_what_was_counted),
     };

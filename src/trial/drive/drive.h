@@ -70,6 +70,7 @@ struct tr_turn {
     char *feedback;       /* the message that may follow; NULL without a verdict */
     char record_hash[65]; /* SHA-256 of the record without white space; "" */
     char config_hash[65]; /* of the gym's configuration in the record; "" */
+    char code_hash[65];   /* of the code, as the record says; "" */
 };
 void tr_turn_free(struct tr_turn *t); /* NULL is nothing */
 

@@ -201,6 +201,9 @@ bool tr_turn_read(struct tr_turn *t, const struct tr_drive_options *o, char *rec
     t->reward = reward_of(t->rewards, o->rewards);
     kg_sha256_hex(record, len, t->record_hash);
     hash_json(json_object_get(json, "config"), t->config_hash);
+    const char *code =
+        json_string_value(json_object_get(json_object_get(json, "candidate"), "sha256"));
+    snprintf(t->code_hash, sizeof t->code_hash, "%s", code != NULL ? code : "");
     if (t->state != TR_JUDGED) {
         read_error(t, json);
     } else {

@@ -8,7 +8,7 @@
  * A turn that is correct and looks faster than the best so far is judged again, by another process
  * with other secrets (tr_maker.again). It is the new best only if that says so: correct, and faster
  * than what the best was when it was judged again. So a best never becomes slower, and no best owes
- * its place to one lucky measurement.
+ * its place to one lucky measurement. Equal code is judged again once only.
  *
  * Turns come from a table of functions, so a test brings its own. Not thread safe. */
 #ifndef KG_TRIAL_REFINE_ROUNDS_H

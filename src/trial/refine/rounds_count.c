@@ -54,10 +54,25 @@ static double speed(double s)
     return isfinite(s) && s > 0 ? s : 0;
 }
 
+/* An earlier round sent the same code, and that has its second verdict. Another measurement of it
+ * would only be another chance to be lucky. */
+static bool known(const struct tr_rounds *r, const struct tr_turn *t)
+{
+    for (int i = 0; i < r->ncounted; i++) {
+        const struct tr_round *x = &r->counted[i];
+        if (x->tried && x->again.judged && t->code_hash[0] != '\0' &&
+            strcmp(x->result->code_hash, t->code_hash) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Has the turn to be judged again: could it be a new best? */
 static bool challenges(const struct tr_rounds *r, const struct tr_turn *t)
 {
-    return judged(t) && t->correct && (r->best == 0 || speed(t->speedup) > r->best_speedup);
+    return judged(t) && t->correct && (r->best == 0 || speed(t->speedup) > r->best_speedup) &&
+           !known(r, t);
 }
 
 static enum kg_code look_at_best(struct tr_rounds *r, struct tr_round *x, struct kg_err *err)
