@@ -245,7 +245,8 @@ static void test_empty_and_huge_replies_are_judged(void **state)
 static void test_a_budget_ends_cleanly_and_can_grow(void **state)
 {
     (void)state;
-    struct stub s = {.answer = improve, .room = 1}, rest = {.answer = improve};
+    struct stub s = {.answer = improve, .room = 1}, rest = {.answer = improve},
+                none = {.answer = improve};
     struct run r = go(&s, "budget", 2, 2, (struct tr_budget){.tokens = 300});
     good(r.code);
     assert_int_equal(strncmp(r.out.spent, "300 tokens", 10), 0);
@@ -256,7 +257,18 @@ static void test_a_budget_ends_cleanly_and_can_grow(void **state)
     good(r.code);
     assert_int_equal(rest.asks, 5);
     assert_int_equal(r.out.turns, 8);
+    assert_string_equal(r.out.spent, "");
     assert_true(fabs(r.counts.money - 8 * (100 * 10 + 10 * 100) / 1e6) < 1e-12);
+    /* What is paid for is not stopped, and a budget that stopped nothing is not told. */
+    r = go(&none, "budget", 2, 2, (struct tr_budget){.tokens = 300});
+    good(r.code);
+    assert_int_equal(none.asks, 0);
+    assert_int_equal(r.out.turns, 8);
+    assert_string_equal(r.out.spent, "");
+    r = go(&none, "budget", 3, 2, (struct tr_budget){.tokens = 300});
+    assert_int_equal(none.asks, 0);
+    assert_int_equal(r.out.turns, 8);
+    assert_int_equal(strncmp(r.out.spent, "300 tokens", 10), 0);
 }
 
 /* Others are under way when one fails for good. */

@@ -180,6 +180,11 @@ enum kg_code tr_folder_reply(struct tr_folder *f, const char *key, json_t **out,
     return code;
 }
 
+bool tr_folder_has_reply(const struct tr_folder *f, const char *key)
+{
+    return tr_lines_has(f->replies, key);
+}
+
 enum kg_code tr_folder_record(struct tr_folder *f, const char *key, char **out, size_t *len,
                               struct kg_err *err)
 {

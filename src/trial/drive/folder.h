@@ -42,6 +42,7 @@ void tr_folder_close(struct tr_folder *f); /* NULL is nothing */
  * the text is read from the file. Errors: KG_E_IO, KG_E_INPUT, KG_E_HOST. */
 enum kg_code tr_folder_reply(struct tr_folder *f, const char *key, json_t **out,
                              struct kg_err *err) KG_MUST_USE; /* the caller's, or NULL */
+bool tr_folder_has_reply(const struct tr_folder *f, const char *key);
 enum kg_code tr_folder_record(struct tr_folder *f, const char *key, char **out, size_t *len,
                               struct kg_err *err) KG_MUST_USE; /* the caller's, or NULL */
 

@@ -18,6 +18,7 @@ struct talk {
     json_t *turns;
     char configuration[KG_SHA256_HEX];
     bool under_way;
+    bool stopped;      /* its next turn would cost, and the budget is used up */
     struct talk *next; /* list of all that go on */
 };
 
@@ -173,7 +174,7 @@ static enum kg_code next_talk(struct state *s, struct talk **out, struct kg_err 
 {
     for (struct talk *t = s->talks, *after; t != NULL; t = after) {
         after = t->next;
-        if (t->under_way) {
+        if (t->under_way || t->stopped) {
             continue;
         }
         if (!s->defect[place(s, t->problem)]) {
@@ -192,15 +193,28 @@ static void see_budget(struct state *s)
     snprintf(s->count->spent, sizeof s->count->spent, "%s", tr_drive_spent(s->o->drive));
 }
 
+/* Is the next turn's reply paid for already? */
+static bool kept(const struct state *s, const struct talk *t)
+{
+    char id[200], key[220];
+    name_talk(t->problem, t->sample, id);
+    snprintf(key, sizeof key, "%s/t%u", id, t->turn);
+    return tr_folder_has_reply(s->o->folder, key);
+}
+
 static enum kg_code begin_all(struct state *s, struct kg_err *err)
 {
-    while (tr_drive_room(s->o->drive) > 0 && s->count->spent[0] == '\0') {
+    while (tr_drive_room(s->o->drive) > 0) {
         struct talk *t = NULL;
         if (next_talk(s, &t, err) != KG_OK) {
             return err->code;
         }
         if (t == NULL) {
             break;
+        }
+        t->stopped = s->count->spent[0] != '\0' && !kept(s, t);
+        if (t->stopped) {
+            continue;
         }
         if (tr_drive_begin(s->o->drive, t->problem, t->sample, t->turn, t->message, t->n, err) !=
             KG_OK) {
@@ -320,8 +334,8 @@ enum kg_code tr_samples_run(const struct tr_samples_options *o, struct tr_sample
             break;
         }
     }
-    if (out->turns == out->planned) {
-        out->spent[0] = '\0'; /* the last turn used it up */
+    if (s.talks == NULL) { /* the budget has stopped nobody */
+        out->spent[0] = '\0';
     }
     while (s.talks != NULL) {
         struct talk *t = s.talks;

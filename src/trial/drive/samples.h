@@ -14,7 +14,7 @@ struct tr_samples {
     uint64_t judged, correct, lost, full; /* full: conversations that had no room for a turn */
     uint64_t defective;                   /* problems */
     char why_lost[240], why_full[240];    /* of the first one; "" */
-    char spent[160];                      /* the budget that is used up before the end; "" */
+    char spent[160];                      /* the budget that left turns out; "" */
 };
 
 struct tr_samples_options {
