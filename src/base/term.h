@@ -26,6 +26,7 @@ struct kg_progress {
     FILE *out;
     const char *label;
     int64_t total, done, start_ns, shown_ns;
+    int64_t kept; /* of done: was there before, so the rate leaves it out; the caller may set it */
     bool tty;
 };
 void kg_progress_init(struct kg_progress *p, FILE *out, const char *label, int64_t total);

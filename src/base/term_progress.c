@@ -29,6 +29,11 @@ static void add_duration(struct kg_buf *line, double seconds)
     }
 }
 
+static double rate_of(const struct kg_progress *p, double elapsed)
+{
+    return elapsed > 0 && p->done > p->kept ? (double)(p->done - p->kept) / elapsed : 0;
+}
+
 static void add_rate(struct kg_buf *line, double rate)
 {
     kg_buf_addf(line, rate >= 10 ? "%.0f/s" : "%.2g/s", rate);
@@ -47,7 +52,7 @@ static void add_bar(struct kg_buf *line, int64_t done, int64_t total)
 static void add_state(const struct kg_progress *p, int64_t now, struct kg_buf *line)
 {
     double elapsed = (double)(now - p->start_ns) / SECOND_NS;
-    double rate = elapsed > 0 ? (double)p->done / elapsed : 0;
+    double rate = rate_of(p, elapsed);
     kg_term_add(line, false, KG_PLAIN, p->label);
     kg_buf_adds(line, p->tty ? " " : ": ");
     if (p->total > 0) {
@@ -60,7 +65,7 @@ static void add_state(const struct kg_progress *p, int64_t now, struct kg_buf *l
     } else {
         kg_buf_addf(line, "%" PRId64, p->done);
     }
-    if (p->done > 0 && rate > 0) {
+    if (rate > 0) {
         kg_buf_adds(line, "  ");
         add_rate(line, rate);
         if (p->total > p->done) {
@@ -122,9 +127,10 @@ void kg_progress_end(struct kg_progress *p)
         kg_buf_addf(&line, "/%" PRId64, p->total);
     }
     kg_buf_addf(&line, " in %.1f s", elapsed);
-    if (elapsed > 0 && p->done > 0) {
+    double rate = rate_of(p, elapsed);
+    if (rate > 0) {
         kg_buf_adds(&line, ", ");
-        add_rate(&line, (double)p->done / elapsed);
+        add_rate(&line, rate);
     }
     fprintf(p->out, "%s%s\n", p->tty ? "\r\033[K" : "", line.data);
     fflush(p->out);

@@ -196,6 +196,23 @@ static void progress_without_total(void **state)
     expect_progress("reading", 0, 10, 5, "reading: 5  0.5/s\n");
 }
 
+/* A run that goes on: 10 of 30 were there before, 20 came in 20 s. */
+static void rate_leaves_out_what_was_kept(void **state)
+{
+    (void)state;
+    char text[1000] = "";
+    FILE *file = fmemopen(text, sizeof text - 1, "w");
+    struct kg_progress p;
+    kg_progress_init(&p, file, "x", 40);
+    p.start_ns -= 20000000000;
+    p.shown_ns -= 20000000000;
+    p.kept = 10;
+    kg_progress_step(&p, 30, NULL);
+    kg_progress_end(&p);
+    assert_string_equal(text, "x: 30/40  75%  1/s  0:10 left\nx: 30/40 in 20.0 s, 1/s\n");
+    fclose(file);
+}
+
 static void time_left_in_hours(void **state)
 {
     (void)state;
@@ -281,6 +298,7 @@ int main(void)
         cmocka_unit_test(columns),
         cmocka_unit_test(plain_progress_is_one_line_per_second),
         cmocka_unit_test(progress_without_total),
+        cmocka_unit_test(rate_leaves_out_what_was_kept),
         cmocka_unit_test(time_left_in_hours),
         cmocka_unit_test(terminal_progress_redraws_one_line),
         cmocka_unit_test(log_lines),
