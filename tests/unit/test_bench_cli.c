@@ -72,7 +72,7 @@ static void test_a_run_from_end_to_end(void **state)
     (void)state;
     rig_expect(0, RUN "run --price-in 1 --price-out 10 --p 1.1", server.port);
     rig_says("12/12");
-    rig_says("kept in run");
+    rig_says("kept; for its page: kgym report run");
     rig_shows("correct");
     rig_shows("pass@");
     rig_expect(0, "wc -l <run/replies.jsonl; wc -l <run/records.jsonl; wc -l "

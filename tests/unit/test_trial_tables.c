@@ -32,6 +32,13 @@ static void EX_8_1_pass_at_k(void **state)
         }
     }
     NEAR(x.tables.table[0].last[0].x[1].value, (.25 + .642857 + .964286) / 4, 1e-6);
+    struct kg_buf text;
+    kg_buf_init(&text, 1 << 16);
+    tr_tables_text(&x.tables, false, &text);
+    const char *last = strstr(text.data, "\nlevel "), *all = strstr(text.data, "\nall, 4 problems");
+    assert_true(last != NULL && all > last); /* a terminal shows the end */
+    assert_null(strstr(all, "\nlevel "));
+    kg_buf_deinit(&text);
     bench_close(&x);
 }
 

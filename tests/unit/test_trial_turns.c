@@ -199,7 +199,7 @@ static void defects_without_a_record(void **state)
     assert_int_equal(x.tables.table[0].problems, 1);
     kg_buf_init(&text, 1 << 16);
     tr_tables_text(&x.tables, false, &text);
-    assert_non_null(strstr(text.data, "put aside: odd: no entry\n"));
+    assert_non_null(strstr(text.data, "left out: odd: no entry\n"));
     kg_buf_deinit(&text);
     bench_close(&x);
 }

@@ -39,12 +39,15 @@ static void close_run(struct run *r)
 static void tell_aside(const struct tr_suite *s)
 {
     for (size_t i = 0; i < s->naside; i++) {
-        char before[200];
+        const struct tr_aside *a = &s->aside[i];
+        char before[200] = "left out: ";
         struct kg_buf name;
         kg_buf_init(&name, 160);
-        kg_term_add_line(&name, s->aside[i].name);
-        snprintf(before, sizeof before, "left out: %s: ", name.data);
-        kg_cli_line(stderr, before, s->aside[i].why);
+        kg_term_add_line(&name, a->name);
+        if (strncmp(a->why, a->name, strlen(a->name)) != 0) { /* else the message names it */
+            snprintf(before, sizeof before, "left out: %s: ", name.data);
+        }
+        kg_cli_line(stderr, before, a->why);
         kg_buf_deinit(&name);
     }
 }
@@ -83,15 +86,16 @@ static void show(void *user, const struct tr_samples *so_far, const struct tr_tu
 {
     struct run *r = user;
     const struct tr_counts c = tr_drive_counts(r->drive);
-    char note[120], money[40] = "";
+    char note[120], tokens[24], money[40] = "";
     (void)turn;
     if (c.money > 0) {
         snprintf(money, sizeof money, ", money %.4g", c.money);
     }
-    snprintf(note, sizeof note, "%llu correct, %.3g k tokens%s",
-             (unsigned long long)so_far->correct,
-             (double)(c.totals.tokens_in + c.totals.tokens_out) / 1000, money);
+    tr_text_quantity(tokens, (double)(c.totals.tokens_in + c.totals.tokens_out));
+    snprintf(note, sizeof note, "%llu correct, %s tokens%s", (unsigned long long)so_far->correct,
+             tokens, money);
     r->bar.total = (int64_t)so_far->planned;
+    r->bar.kept = (int64_t)c.replayed;
     kg_progress_step(&r->bar, (int64_t)so_far->turns, note);
 }
 
@@ -179,14 +183,15 @@ static void tell_end(const struct run *r)
         kg_cli_line(stderr, before, e->why_full);
     }
     if (c.asked > 0) {
-        fprintf(stderr, "%llu replies asked for, %llu evaluations", (unsigned long long)c.asked,
-                (unsigned long long)c.sent);
+        fprintf(stderr, "%llu %s asked for, %llu %s", (unsigned long long)c.asked,
+                c.asked == 1 ? "reply" : "replies", (unsigned long long)c.sent,
+                c.sent == 1 ? "evaluation" : "evaluations");
         if (c.pool_busy > 0) {
-            fprintf(stderr, ", %.0f %% of the workers busy", 100 * c.pool_busy);
+            fprintf(stderr, ", workers busy for %.0f %% of the time", 100 * c.pool_busy);
         }
         fputs("\n", stderr);
     }
-    kg_cli_line(stderr, "kept in ", tr_folder_path(r->folder));
+    kg_cli_line(stderr, "kept; for its page: kgym report ", tr_folder_path(r->folder));
 }
 
 static enum kg_code finish(struct run *r, struct kg_err *err)

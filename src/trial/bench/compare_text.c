@@ -79,7 +79,9 @@ static void add_run(struct kg_buf *out, const char *name, const struct tr_bench 
     kg_term_add_line(out, b->folder);
     kg_buf_adds(out, ": ");
     kg_term_add_line(out, model != NULL ? model : "(no model's name)");
-    kg_buf_addf(out, ", %zu problems x %zu x %zu\n", b->problems, b->samples, b->turns);
+    kg_buf_addf(out, ", %zu problem%s x %zu sample%s x %zu turn%s\n", b->problems,
+                b->problems == 1 ? "" : "s", b->samples, b->samples == 1 ? "" : "s", b->turns,
+                b->turns == 1 ? "" : "s");
 }
 
 static void add_warnings(const struct tr_compare *c, bool colour, struct kg_buf *out)
@@ -155,7 +157,7 @@ static void add_row(const struct tr_compare_row *r, struct kg_buf *out)
         signed_number(hi, r->metric, x->hi);
         snprintf(range, sizeof range, "[%s, %s]%s", lo, hi, x->lo > 0 || x->hi < 0 ? " *" : "");
     }
-    if (!isnan(r->detectable)) {
+    if (r->detectable > 0) { /* 0: the problems went alike, which says nothing */
         tr_text_number(least, r->metric, r->detectable);
     }
     kg_buf_addf(out, "  %-18s%9s%9s%9s  %-22s%7s", name, a, b, d, range, least);
@@ -168,8 +170,8 @@ void tr_compare_text(const struct tr_compare *c, bool colour, struct kg_buf *out
     add_run(out, "B", c->b);
     add_warnings(c, colour, out);
     add_left(c, out);
-    for (size_t i = 0; i < c->n; i++) {
-        const struct tr_compare_table *x = &c->table[i];
+    for (size_t i = 0; i < c->n; i++) { /* that of all levels last, as in tr_tables_text */
+        const struct tr_compare_table *x = &c->table[(i + 1) % c->n];
         for (size_t v = 0; v < x->views; v++) {
             char level[24], head[200], what[80];
             tr_text_level(level, x->level);

@@ -111,8 +111,11 @@ enum kg_code tr_tables_make(const struct tr_bench *b, const struct tr_tables_opt
 void tr_tables_deinit(struct tr_tables *t);
 
 json_t *tr_tables_json(const struct tr_tables *t); /* the caller's */
-/* For a terminal: tables of 80 columns, and lines of what was left out. Names are escaped. */
+/* For a terminal: tables of 80 columns, the levels and then all, and lines of what was left out.
+ * Names are escaped. */
 void tr_tables_text(const struct tr_tables *t, bool colour, struct kg_buf *out);
+
+void tr_text_quantity(char out[24], double x); /* three digits, "12.3k"; a whole one below 1000 */
 
 /* "1,1.1,3" into [*n], at most TR_MOST_P. KG_E_USAGE names the word that is no number above 0. */
 enum kg_code tr_tables_parse_p(const char *text, double out[TR_MOST_P], size_t *n,

@@ -10,11 +10,14 @@ enum { COLUMNS = 6 }; /* of pass@k */
 
 /* --- numbers --- */
 
-/* Three digits: "12.3k" */
-static void quantity(char out[24], double x)
+void tr_text_quantity(char out[24], double x)
 {
     static const char *const unit[] = {"", "k", "M", "G", "T"};
     int i = 0;
+    if (x < 1000 && x == floor(x)) {
+        snprintf(out, 24, "%.0f", x);
+        return;
+    }
     while (x >= 999.5 && i < 4) {
         x /= 1000;
         i++;
@@ -37,7 +40,7 @@ void tr_text_number(char out[24], enum tr_metric m, double x)
         return;
     case TR_M_TOKENS:
     case TR_M_MONEY:
-        quantity(out, x);
+        tr_text_quantity(out, x);
         return;
     case TR_M_VALID:
     case TR_M_COMPILED:
@@ -199,12 +202,12 @@ static void add_table(const struct tr_tables *t, const struct tr_table *x, bool 
     snprintf(what, sizeof what, "%s, %zu problem%s", level, x->problems,
              x->problems == 1 ? "" : "s");
     size_t turns = t->bench->turns;
-    snprintf(text, sizeof text, "\n%-22s%9s  %-16s", what, turns > 1 ? "last turn" : "", "");
-    kg_term_add(out, colour, KG_BOLD, text);
+    snprintf(text, sizeof text, "\n%s", what);
     if (turns > 1) {
-        snprintf(text, sizeof text, "  %9s", x->view[x->views - 1].name);
-        kg_term_add(out, colour, KG_BOLD, text);
+        snprintf(text, sizeof text, "\n%-22s%9s  %-16s  %9s", what, "last turn", "",
+                 x->view[x->views - 1].name);
     }
+    kg_term_add(out, colour, KG_BOLD, text);
     kg_buf_addc(out, '\n');
     add_rows(t, x, out);
     if (turns > 1) {
@@ -220,9 +223,12 @@ static void add_table(const struct tr_tables *t, const struct tr_table *x, bool 
 static void add_defect(const char *what, const char *name, const char *why, bool colour,
                        struct kg_buf *out)
 {
+    size_t len = name != NULL ? strlen(name) : 0;
     kg_term_add(out, colour, KG_YELLOW, what);
-    kg_term_add_line(out, name != NULL ? name : "");
-    kg_buf_adds(out, ": ");
+    if (why == NULL || strncmp(why, name != NULL ? name : "", len) != 0) {
+        kg_term_add_line(out, name != NULL ? name : "");
+        kg_buf_adds(out, ": ");
+    }
     kg_term_add_line(out, why != NULL ? why : "");
     kg_buf_addc(out, '\n');
 }
@@ -237,7 +243,7 @@ static void add_defects(const struct tr_bench *b, bool colour, struct kg_buf *ou
     }
     for (size_t i = 0; i < json_array_size(b->aside); i++) {
         const json_t *x = json_array_get(b->aside, i);
-        add_defect("put aside: ", json_string_value(json_object_get(x, "name")),
+        add_defect("left out: ", json_string_value(json_object_get(x, "name")),
                    json_string_value(json_object_get(x, "why")), colour, out);
     }
 }
@@ -283,13 +289,13 @@ static void add_subset(const struct tr_tables *t, struct kg_buf *out)
         const struct tr_row *row = &t->table[0].view[b->turns - 1].row[i];
         bool shown = row->metric == TR_M_CORRECT || (row->metric == TR_M_FAST && row->p == 1);
         if (shown && row->half_full > 0) { /* 0: the problems went alike, which says nothing */
-            kg_buf_addf(out, "  all %zu would give %s within about %.1f points\n", b->of, row->name,
-                        100 * row->half_full);
+            kg_buf_addf(out, "  all %zu would narrow the interval of %s to about +/- %.1f points\n",
+                        b->of, row->name, 100 * row->half_full);
         }
     }
 }
 
-static void add_head(const struct tr_tables *t, bool colour, struct kg_buf *out)
+static void add_head(const struct tr_tables *t, struct kg_buf *out)
 {
     const struct tr_bench *b = t->bench;
     const char *model =
@@ -309,9 +315,21 @@ static void add_head(const struct tr_tables *t, bool colour, struct kg_buf *out)
         kg_buf_adds(out,
                     b->devices_differ ? " AND OTHERS: speed-ups are not of one device\n" : "\n");
     }
+}
+
+/* What has to be known beside the numbers. */
+static void add_notes(const struct tr_tables *t, bool colour, struct kg_buf *out)
+{
+    size_t from = out->len;
+    kg_buf_adds(out, t->n > 1 ? "\n" : "");
+    size_t begin = out->len;
     add_subset(t, out);
     add_warnings(t, colour, out);
-    add_defects(b, colour, out);
+    add_defects(t->bench, colour, out);
+    if (out->len == begin) {
+        out->len = from;
+        out->data[from] = '\0';
+    }
 }
 
 static void add_foot(const struct tr_tables *t, struct kg_buf *out)
@@ -319,15 +337,18 @@ static void add_foot(const struct tr_tables *t, struct kg_buf *out)
     const struct tr_bench *b = t->bench;
     const struct tr_counts_of_turns *c = &t->counts;
     char in[24], of[24];
-    quantity(in, (double)t->tokens_in);
-    quantity(of, (double)t->tokens_out);
+    tr_text_quantity(in, (double)t->tokens_in);
+    tr_text_quantity(of, (double)t->tokens_out);
     kg_buf_addf(out, "\ntokens  %s in, %s out", in, of);
     if (b->price_in > 0 || b->price_out > 0) {
         kg_buf_addf(out, "; money %.2f", t->money);
     }
-    kg_buf_addf(out, "\nturns   %zu judged of %zu: %zu correct, %zu hacks; %zu replies were cut\n",
-                c->judged, c->turns, c->correct, c->hacks, c->cut);
-    kg_buf_adds(out, "[] are 95 % intervals by problem; all numbers: summary.json\n");
+    kg_buf_addf(out, "\nturns   %zu judged of %zu: %zu correct, %zu hack%s; %zu repl%s cut\n",
+                c->judged, c->turns, c->correct, c->hacks, c->hacks == 1 ? "" : "s", c->cut,
+                c->cut == 1 ? "y was" : "ies were");
+    kg_buf_adds(out,
+                "[] are 95 % intervals by problem; lower: by the lower end of each speed-up's\n"
+                "own interval; all numbers: summary.json\n");
     for (int i = 0; i < TR_BENCH_NOTES && b->note[i] != NULL; i++) {
         kg_buf_adds(out, "left out  ");
         kg_term_add_line(out, b->note[i]);
@@ -340,11 +361,15 @@ static void add_foot(const struct tr_tables *t, struct kg_buf *out)
 
 void tr_tables_text(const struct tr_tables *t, bool colour, struct kg_buf *out)
 {
-    add_head(t, colour, out);
-    for (size_t i = 0; i < t->n; i++) {
+    add_head(t, out);
+    for (size_t i = 1; i < t->n; i++) {
         add_table(t, &t->table[i], colour, out);
     }
-    if (t->n == 0) {
+    /* The first table is that of all levels. It comes last, where a terminal shows it. */
+    add_notes(t, colour, out);
+    if (t->n > 0) {
+        add_table(t, &t->table[0], colour, out);
+    } else {
         kg_buf_adds(out, "no table: all problems are defective\n");
     }
     add_foot(t, out);
