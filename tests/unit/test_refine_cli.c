@@ -2,6 +2,7 @@
  * and after a kill, and what it refuses. Nothing is timed. */
 #include "kgym_rig.h"
 
+#include "base/term.h"
 #include "rl/chains/chains.h"
 
 #define BASE "exec $K refine chain/silu_rms.c --policy scripted --set stage.timing=no --workers 1 "
@@ -79,6 +80,38 @@ static void test_a_run(void **state)
     rig_expect(0, BASE "--turns 8 --out run");
     rig_shows("kept");
     check_once("run", 8);
+}
+
+/* The text has at most so many columns in each line, as a terminal shows it. Lines of rounds in it.
+ */
+static int narrow(char *text, size_t most)
+{
+    int rounds = 0;
+    for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        *end = '\0';
+        if (end > line && end[-1] == '\r') {
+            end[-1] = '\0';
+        }
+        const char *shown = strrchr(line, '\r') != NULL ? strrchr(line, '\r') + 1 : line;
+        rounds += strstr(shown, "/6  ") != NULL;
+        if (kg_term_columns(shown) > most && strncmp(shown, "Script ", 7) != 0) {
+            fail_msg("more than %zu columns: %s", most, shown);
+        }
+    }
+    return rounds;
+}
+
+static void test_lines_fit_a_terminal(void **state)
+{
+    (void)state;
+    struct kg_buf b;
+    struct kg_err err = KG_ERR_INIT;
+    rig_expect(0, "TERM=xterm script -qec \"sh -c '" BASE
+                  "--turns 6 --out tty'\" tty.txt </dev/null >/dev/null");
+    kg_buf_init(&b, 1 << 20);
+    assert_int_equal(kg_file_read("tty.txt", &b, &err), KG_OK);
+    assert_int_equal(narrow(b.data, 80), 6);
+    kg_buf_deinit(&b);
 }
 
 static void test_nothing_correct_is_status_1(void **state)
@@ -249,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_run),
+        cmocka_unit_test(test_lines_fit_a_terminal),
         cmocka_unit_test(test_nothing_correct_is_status_1),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_interrupts_and_kills),

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/term.h"
 #include "cli/cli.h"
 #include "cli/trial/refine_line.h"
 #include "cli/trial/trial_args.h"
 
-#define OTHER_COLUMNS      50
+#define OTHER_COLUMNS      48
 #define ENDPOINT_RESERVE   0.2
 #define CHECKPOINT_RESERVE 0.05
 
@@ -235,19 +236,38 @@ static enum kg_code open_all(const struct args *a, struct open *o, struct kg_err
 }
 
 struct screen {
-    int rounds, columns;
-    bool colour, quiet;
+    const struct tr_drive *drive;
+    int rounds, columns, done;
+    int64_t since_ns;         /* the last line */
+    bool colour, quiet, live; /* live: a line that is replaced tells of the wait */
 };
+
+#define CLEAR_LINE "\r\033[K"
+
+static void wait_line(void *user)
+{
+    const struct screen *s = user;
+    struct tr_counts c = tr_drive_counts(s->drive);
+    if (s->live && !s->quiet) {
+        printf(CLEAR_LINE "%3d/%d  %s, %lld s", s->done + 1, s->rounds,
+               c.replied < c.asked ? "the model writes" : "the gym judges",
+               (long long)((kg_clock_ns() - s->since_ns) / 1000000000));
+        fflush(stdout);
+    }
+}
 
 static void seen(void *user, const struct tr_round *r, const struct tr_bests *b)
 {
-    const struct screen *s = user;
+    struct screen *s = user;
     struct kg_buf line;
     (void)b;
+    s->done = r->round;
+    s->since_ns = kg_clock_ns();
     if (s->quiet) {
         return;
     }
     kg_buf_init(&line, 1 << 16);
+    kg_buf_adds(&line, s->live ? CLEAR_LINE : "");
     kg_refine_line(r, s->rounds, s->columns, s->colour, &line);
     fwrite(line.data, 1, line.len, stdout);
     fflush(stdout);
@@ -276,6 +296,8 @@ static enum kg_code refine(const struct args *a, struct open *o, const struct sc
                                        .gym = c->gym,
                                        .token_file = c->token_file};
     struct screen screen = *s;
+    screen.drive = o->drive;
+    screen.since_ns = kg_clock_ns();
     const struct tr_refine_options r = {.plan = {.strategy = a->strategy,
                                                  .metric = a->metric,
                                                  .w = (int)a->w,
@@ -292,8 +314,12 @@ static enum kg_code refine(const struct args *a, struct open *o, const struct sc
                                         .folder = o->folder,
                                         .again = &again,
                                         .seen = seen,
+                                        .waits = wait_line,
                                         .user = &screen};
-    return tr_refine_run(&r, out, err);
+    enum kg_code code = tr_refine_run(&r, out, err);
+    fputs(screen.live && !screen.quiet ? CLEAR_LINE : "", stdout);
+    fflush(stdout);
+    return code;
 }
 
 static enum kg_code print_summary(const char *folder, struct kg_err *err)
@@ -324,7 +350,8 @@ static int run(const struct args *a)
     const struct screen s = {.rounds = (int)a->turns,
                              .columns = middle_columns(),
                              .colour = kg_term_colour(stdout),
-                             .quiet = a->common.json};
+                             .quiet = a->common.json,
+                             .live = kg_term_tty(stdout)};
     bool failed = open_all(a, &o, &err) != KG_OK || refine(a, &o, &s, &out, &err) != KG_OK;
     if (!failed && a->common.json) {
         failed = print_summary(a->common.out, &err) != KG_OK;

@@ -37,6 +37,14 @@ static enum kg_code seen(void *user, const struct tr_round *r, struct kg_err *er
     return KG_OK;
 }
 
+static void waits(void *user)
+{
+    const struct run *run = user;
+    if (run->o->waits != NULL) {
+        run->o->waits(run->o->user);
+    }
+}
+
 static void report(const struct run *run, struct tr_refine_outcome *out)
 {
     int n = 0;
@@ -119,6 +127,7 @@ static enum kg_code go(struct run *run, const struct tr_maker *maker, struct tr_
                                   .target = o->target,
                                   .patience = o->patience,
                                   .seen = seen,
+                                  .waits = waits,
                                   .user = run};
     struct kg_err first = KG_ERR_INIT;
     r.plan.prompt = (int64_t)p->count(p->self, run->prompt, strlen(run->prompt));

@@ -18,6 +18,7 @@ struct tr_refine_options {
     const struct kgym_options *again; /* of the fresh pool that judges a new best */
     /* A round was counted and is in the files; NULL: nobody asks. */
     void (*seen)(void *user, const struct tr_round *r, const struct tr_bests *b);
+    void (*waits)(void *user); /* a round is under way, about five times a second; NULL */
     void *user;
 };
 

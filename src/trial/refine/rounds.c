@@ -223,6 +223,9 @@ static enum kg_code take(struct tr_rounds *r, struct kg_err *err)
         return err->code;
     }
     if (t == NULL) {
+        if (r->o.waits != NULL) {
+            r->o.waits(r->o.user);
+        }
         return KG_OK;
     }
     struct slot *s = slot_of(r, t);

@@ -84,6 +84,7 @@ struct tr_rounds_options {
     int patience;        /* 0: none */
     /* A round was counted. Its error ends the run. NULL: nobody asks. */
     enum kg_code (*seen)(void *user, const struct tr_round *r, struct kg_err *err);
+    void (*waits)(void *user); /* nothing has ended for 0.2 s; NULL: nobody asks */
     void *user;
 };
 

@@ -116,7 +116,8 @@ static void decide(struct tr_rounds *r, const struct tr_round *x)
         snprintf(why, sizeof why, "%.3gx, at least %.3gx", x->again.speedup, x->again.speedup_lo);
         tr_rounds_end(r, TR_END_TARGET, why);
     } else if (r->o.patience > 0 && r->since_best >= r->o.patience) {
-        snprintf(why, sizeof why, "%d rounds brought no new best", r->since_best);
+        snprintf(why, sizeof why, "%d round%s in a row brought no new best", r->since_best,
+                 r->since_best == 1 ? "" : "s");
         tr_rounds_end(r, TR_END_PATIENCE, why);
     }
 }
