@@ -46,6 +46,7 @@ static void test_names(void **state)
         assert_int_equal(tr_policy_parse(bad[i], &n, &err), KG_E_USAGE);
         assert_null(strstr(err.message, SECRET));
     }
+    assert_non_null(strstr(err.message, "endpoint:http"));
     assert_string_equal(tr_finish_name(TR_STOP), "stop");
     assert_string_equal(tr_finish_name(TR_LENGTH), "length");
     assert_string_equal(tr_finish_name(TR_FILTER), "filter");

@@ -139,8 +139,8 @@ static enum kg_code number(const char *name, const char *text, double lo, double
     char *end = NULL;
     double x = strtod(text, &end);
     if (end == text || *end != '\0' || !(x >= lo && x <= hi) || (whole && x != floor(x))) {
-        return kg_fail(err, KG_E_USAGE, "%s %.60s: a %snumber from %g to %g is needed", name, text,
-                       whole ? "whole " : "", lo, hi);
+        return kg_fail(err, KG_E_USAGE, "%s %.60s: a %snumber from %.10g to %.10g is needed", name,
+                       text, whole ? "whole " : "", lo, hi);
     }
     *out = x;
     return KG_OK;

@@ -51,6 +51,9 @@ enum kg_code tr_policy_parse(const char *text, struct tr_policy_name *out, struc
         return KG_OK;
     }
     /* Text that names no kind may hold a key: it is not repeated. */
+    if (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0) {
+        return kg_fail(err, KG_E_USAGE, "a URL needs its kind before it: endpoint:http://...");
+    }
     return kg_fail(err, KG_E_USAGE,
                    "no such kind of policy: endpoint:URL, checkpoint:DIR, scripted and "
                    "scripted:NAME are there");
