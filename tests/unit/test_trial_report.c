@@ -355,6 +355,7 @@ static void words(void **state)
     rig_expect(0, "$K report run");
     rig_shows("refine KernelBench, 14 rounds");
     rig_shows("(judged again)");
+    rig_shows("speed-up [95 %]      judged again\n");
     rig_expect(2, "mkdir -p other && echo '{\"kind\": \"x\"}' > other/run.json && $K report other");
     rig_says("other/run.json: kind `x` is no trial");
     rig_expect(2, "echo '[]' > other/run.json && $K report other");

@@ -183,7 +183,7 @@ static void levels(const struct tr_tables *all, const char *view, struct kg_buf 
     }
     bool last = strcmp(first->view[v].name, "last") == 0;
     kg_buf_addf(out,
-                "<h3>%s</h3><div class=\"scroll\"><table><thead><tr><th></th>"
+                "<h3>%s</h3><div class=\"scroll levels\"><table><thead><tr><th></th>"
                 "<th class=\"n\">problems</th>",
                 last ? "Last turn" : "Best of all turns");
     for (size_t i = 0; i < sizeof column / sizeof *column; i++) {

@@ -187,11 +187,12 @@ static void problem_row(const struct tr_report *r, size_t i, struct kg_buf *out)
         kg_buf_addf(out, "<a href=\"#p%zu\">", i);
     }
     kg_html_cut(out, p->name, 120);
-    kg_buf_adds(out, p->n > 0 ? "</a></td><td class=\"n\">" : "</td><td class=\"n\">");
+    kg_buf_adds(out, p->n > 0 ? "</a></td>" : "</td>");
+    kg_buf_adds(out, "<td class=\"n extra\">");
     if (p->level > 0) {
         kg_buf_addf(out, "%d", p->level);
     }
-    kg_buf_addf(out, "</td><td class=\"n\">%zu</td><td class=\"n\">%zu</td><td class=\"n\">",
+    kg_buf_addf(out, "</td><td class=\"n extra\">%zu</td><td class=\"n\">%zu</td><td class=\"n\">",
                 p->judged, p->right);
     if (best != NULL) {
         tr_page_speed(best->facts.speedup, best->facts.speedup_lo, best->facts.speedup_hi, out);
@@ -212,12 +213,13 @@ void tr_page_problems(const struct tr_report *r, struct kg_buf *out)
     kg_buf_addf(
         out,
         "<section id=\"problems\"><h2>Problems</h2><p>The fastest correct kernel of all "
-        "samples and turns comes first. A first time is chosen for being good, so it "
+        "samples and turns comes first. The best of several times is chosen for being short, so it "
         "flatters.</p>\n<p class=\"tools\"><input id=\"q\" type=\"search\" "
         "placeholder=\"search name, id or level\" aria-label=\"search problems\"> "
         "<span id=\"shown\">%zu problems</span></p>\n<div class=\"scroll\"><table "
-        "id=\"list\"><thead><tr><th class=\"n\">id</th><th>problem</th><th class=\"n\">level"
-        "</th><th class=\"n\">judged</th><th class=\"n\">correct</th><th class=\"n\">best "
+        "id=\"list\"><thead><tr><th class=\"n\">id</th><th>problem</th><th class=\"n extra\">"
+        "level</th><th class=\"n extra\">judged</th><th class=\"n\">correct</th><th "
+        "class=\"n\">best "
         "speed-up [95 %%]</th><th>where</th></tr></thead><tbody>\n",
         r->n_problem);
     for (size_t i = 0; i < r->n_problem; i++) {

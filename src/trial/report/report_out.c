@@ -166,10 +166,12 @@ enum kg_code tr_report_html(struct tr_report *r, const char *title, struct kg_bu
 
 /* --- terminal --- */
 
+/* o: a round, or what judging it again gave; null, or NULL: nothing. */
 static void speed(const json_t *o, struct kg_buf *out)
 {
     double x = tr_report_real(o, "speedup"), lo = tr_report_real(o, "speedup_lo");
-    char text[40] = "-";
+    char text[40] = "";
+    snprintf(text, sizeof text, "%s", json_is_object(o) ? "-" : "");
     if (isfinite(x) && isfinite(lo)) {
         snprintf(text, sizeof text, "%.2fx [%.2f, %.2f]", x, lo, tr_report_real(o, "speedup_hi"));
     } else if (isfinite(x)) {
@@ -196,9 +198,13 @@ static void round_line(const json_t *round, size_t at, bool colour, struct kg_bu
     clipped(reason, 14, &word);
     kg_buf_addf(out, "%5ld  ", tr_round_number(round, at));
     kg_term_add(out, colour, best ? KG_GREEN : KG_PLAIN, word.data);
-    kg_buf_addf(out, "%*s", word.len < 24 ? (int)(24 - word.len) : 0, "");
+    kg_buf_addf(out, "%*s", word.len < 22 ? (int)(22 - word.len) : 0, "");
     speed(round, out);
+    speed(json_object_get(round, "again"), out);
     kg_buf_adds(out, best ? " new best" : "");
+    while (out->len > 0 && out->data[out->len - 1] == ' ') {
+        out->data[--out->len] = '\0';
+    }
     kg_buf_addc(out, '\n');
     kg_buf_deinit(&word);
 }
@@ -209,11 +215,16 @@ static void rounds_text(const struct tr_report *r, bool colour, struct kg_buf *o
     size_t i;
     kg_buf_adds(out, "refine ");
     kg_term_add_line(out, suite_of(r));
-    kg_buf_addf(out, ", %zu rounds\n", json_array_size(r->rounds));
-    kg_buf_adds(out, "round  verdict                  speed-up [95 %]\n");
+    kg_buf_addf(out, ", %zu round%s\n", json_array_size(r->rounds),
+                json_array_size(r->rounds) == 1 ? "" : "s");
+    kg_buf_adds(out, "round  verdict                speed-up [95 %]      judged again\n");
     json_array_foreach(r->rounds, i, round)
     {
         round_line(round, i, colour, out);
+    }
+    if (best == NULL) {
+        kg_buf_adds(out, "best: -\n");
+        return;
     }
     kg_buf_adds(out, "best:");
     speed(tr_round_speed(best), out);

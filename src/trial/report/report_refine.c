@@ -182,7 +182,8 @@ static void curves(const struct tr_report *r, struct kg_buf *out)
     gather(r->rounds, c);
     struct rl_figure f = figure_of(c, "speed-up by round");
     f.note = "A dot is a correct kernel with its 95 % interval; the line is the best so far, as it "
-             "was judged again. Rounds without a dot failed, or their time is not known.";
+             "was judged again. A dot above it was not that fast again, or is code that was judged "
+             "again before. Rounds without a dot failed, or their time is not known.";
     f.series[0] = (struct rl_series){"one round", c->tried, c->tried_n, RL_DRAW_DOTS};
     f.series[1] = (struct rl_series){"best so far", c->best, c->best_n, RL_DRAW_STEPS};
     f.n = 2;

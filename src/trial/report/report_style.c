@@ -20,7 +20,11 @@ const char tr_page_style[] =
     "td.msg{min-width:300px;overflow-wrap:anywhere}"
     ".said{border-left:3px solid var(--line);padding-left:12px}"
     ".scroll td:first-child{white-space:nowrap}.scroll td.who{white-space:normal}"
-    "@media(max-width:760px){.tiles{grid-template-columns:repeat(auto-fit,minmax(150px,1fr))}"
+    ".levels td i{display:block}#list td.mute{white-space:nowrap}"
+    "@media(max-width:760px){.extra,.levels th:nth-child(2),.levels td:nth-child(2){display:none}"
+    ".levels th,.levels td{padding-right:8px}#list td i{display:block}#list .who{min-width:0}"
+    ".graph{width:20%}.bar.two{min-width:60px}.tiles{grid-template-columns:repeat(auto-fit,minmax("
+    "150px,1fr))}"
     ".who{min-width:150px}}"
     ".charts+.scroll{margin-top:14px}"
     "@media print{.tools{display:none}}";
