@@ -101,12 +101,24 @@ class Reports(run.Browser):
                         wide, high = self.browser.execute_script(
                             "const e = document.documentElement; return [e.scrollWidth, e.scrollHeight]")
                         self.assertLessEqual(wide, width, "the page is wider than the window")
+                        self.look_at_tables(width)
                         ground = self.browser.execute_script(
                             "return getComputedStyle(document.body).backgroundColor")
                         self.assertEqual(ground, run.GROUND[mode])
                         self.look(mode, width, min(high, 4000))
                         self.browser.save_screenshot(f"{PICTURES}/report-{kind}-{mode}-{width}.png")
                         self.check_quiet(f"{kind} {mode} {width}", self.root)
+
+    def look_at_tables(self, width):
+        """The scores are not cut in a wide window; the best speed-ups are in sight in a narrow one."""
+        cut = self.browser.execute_script(
+            "return [...document.querySelectorAll('.levels')].filter(e => e.scrollWidth > e.clientWidth)"
+            ".length")
+        self.assertTrue(width < 1000 or cut == 0, "a table of scores is cut")
+        right = self.browser.execute_script(
+            "return [...document.querySelectorAll('#list th')].slice(0, 6).map("
+            "e => e.getBoundingClientRect().right)")
+        self.assertTrue(all(x <= width for x in right), "the best speed-ups are out of sight")
 
     def test_what_a_model_wrote_is_text(self):
         for kind in ("bench", "refine"):
