@@ -211,6 +211,47 @@ static void test_a_full_disk_leaves_whole_lines(void **state)
     tr_folder_close(f);
 }
 
+/* A child with little memory for a line that is long. */
+static int open_long(void)
+{
+    const struct rlimit limit = {(rlim_t)256 << 20, (rlim_t)256 << 20};
+    struct tr_folder *f;
+    return setrlimit(RLIMIT_AS, &limit) == 0 && open_run("long", 2, 1, &f) != KG_OK &&
+                   strstr(err.message, "long/replies.jsonl") != NULL
+               ? 0
+               : 10;
+}
+
+static void test_what_cannot_be_read_is_not_cut_off(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* it needs more memory than the limit leaves */
+#else
+    enum { LONG = 200 << 20 };
+    struct tr_folder *f;
+    struct stat before, after;
+    int status = -1;
+    good(open_run("long", 2, 1, &f));
+    put(f, "x/s1/t1", "one");
+    tr_folder_close(f);
+    FILE *file = fopen("long/replies.jsonl", "ae");
+    assert_non_null(file);
+    assert_true(fprintf(file, "{\"key\":\"x/s1/t2\",\"text\":\"%*s\"}\n", LONG, "") > LONG);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(stat("long/replies.jsonl", &before), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(open_long());
+    }
+    assert_true(waitpid(pid, &status, 0) == pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(stat("long/replies.jsonl", &after), 0);
+    assert_int_equal(before.st_size, after.st_size);
+    unlink("long/replies.jsonl");
+#endif
+}
+
 static void test_a_conversation_is_written_once(void **state)
 {
     (void)state;
@@ -243,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_one_process_at_a_time),
         cmocka_unit_test(test_a_run_goes_on_with_the_same_alone),
         cmocka_unit_test(test_a_full_disk_leaves_whole_lines),
+        cmocka_unit_test(test_what_cannot_be_read_is_not_cut_off),
         cmocka_unit_test(test_a_conversation_is_written_once),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);

@@ -130,7 +130,7 @@ static enum kg_code take(struct tr_lines *l, const char *text, size_t len, long 
     return code;
 }
 
-/* All whole lines. f: at its beginning. */
+/* All whole lines. f: at its beginning. An error leaves the file as it is. */
 static enum kg_code scan(struct tr_lines *l, FILE *f, tr_lines_seen *seen, void *user,
                          struct kg_err *err)
 {
@@ -144,7 +144,7 @@ static enum kg_code scan(struct tr_lines *l, FILE *f, tr_lines_seen *seen, void 
         code = take(l, text, (size_t)len - 1, ++number, seen, user, err);
         l->end += code == KG_OK ? len : 0;
     }
-    if (code == KG_OK && ferror(f)) {
+    if (code == KG_OK && !feof(f)) { /* also where a line is more than memory holds */
         code = cannot(l, "read", err);
     }
     free(text);
@@ -155,10 +155,13 @@ static enum kg_code read_all(struct tr_lines *l, tr_lines_seen *seen, void *user
                              struct kg_err *err)
 {
     if (l->key == NULL) { /* only where the last whole line ends matters */
-        char byte = '\n';
+        char byte = '\0';
         l->end = lseek(l->fd, 0, SEEK_END);
-        while (l->end > 0 && pread(l->fd, &byte, 1, l->end - 1) == 1 && byte != '\n') {
-            l->end--;
+        while (l->end > 0 && byte != '\n') {
+            if (pread(l->fd, &byte, 1, l->end - 1) != 1) {
+                return cannot(l, "read", err);
+            }
+            l->end -= byte != '\n';
         }
         return l->end >= 0 ? KG_OK : cannot(l, "read", err);
     }

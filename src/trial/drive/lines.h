@@ -17,8 +17,8 @@ struct tr_lines;
 typedef void tr_lines_seen(void *user, const json_t *line);
 
 /* Opens the file, or makes it. key: the member that names a line, a string; NULL: lines are not
- * looked for and not read. seen: NULL for nothing. Errors: KG_E_IO, KG_E_INPUT (a line that is no
- * object with this member), KG_E_HOST (memory). */
+ * looked for and not read. seen: NULL for nothing. Errors, which leave the file as it is: KG_E_IO,
+ * KG_E_INPUT (a line that is no object with this member), KG_E_HOST (memory). */
 enum kg_code tr_lines_open(const char *path, const char *key, tr_lines_seen *seen, void *user,
                            struct tr_lines **out, struct kg_err *err) KG_MUST_USE;
 void tr_lines_close(struct tr_lines *l); /* NULL is nothing */
@@ -29,7 +29,7 @@ bool tr_lines_has(const struct tr_lines *l, const char *key);
 enum kg_code tr_lines_read(const struct tr_lines *l, const char *key, struct kg_buf *out,
                            bool *found, struct kg_err *err) KG_MUST_USE;
 /* text [len]: one JSON object without a line break, whose key is `key` (NULL in a file without
- * keys). KG_E_IO: the disk is full, too; KG_E_HOST. */
+ * keys). KG_E_IO: the disk is full, too; KG_E_LIMIT: longer than TR_LINE_BYTES; KG_E_HOST. */
 enum kg_code tr_lines_append(struct tr_lines *l, const char *key, const char *text, size_t len,
                              struct kg_err *err) KG_MUST_USE;
 /* Waits until all lines are on the disk; at once where they are. KG_E_IO. */
