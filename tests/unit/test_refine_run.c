@@ -248,7 +248,8 @@ static void test_a_bad_line_is_named(void **state)
     struct tr_round_log *l = NULL;
     struct kg_err err = KG_ERR_INIT;
     assert_int_equal(mkdir("bad", 0777), 0);
-    assert_int_equal(kg_file_write_atomic("bad/rounds.jsonl", "{}\n[1]\n", 7, &err), KG_OK);
+    assert_int_equal(
+        kg_file_write_atomic("bad/rounds.jsonl", "{\"key\": \"p/s1/t1\"}\n[1]\n", 23, &err), KG_OK);
     assert_int_equal(tr_round_log_open("bad", &l, &err), KG_E_INPUT);
     assert_non_null(strstr(err.message, "bad/rounds.jsonl:2"));
     assert_null(l);

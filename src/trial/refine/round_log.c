@@ -1,91 +1,58 @@
-/* Reads the file whole when it opens, appends line by line; a round that got its verdict late
- * replaces its line. */
+/* Keeps the lines that were there, and appends; a round that got its verdict late replaces its
+ * line.
+ */
 #include "trial/refine/round_log.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
-
-#define FILE_MAX ((size_t)1 << 30)
+#include "trial/drive/lines.h"
 
 struct tr_round_log {
     char *path;
-    int fd;
-    json_t *line; /* array of all that were there */
+    struct tr_lines *file;
+    json_t *line; /* array of all */
 };
 
-static enum kg_code io(struct kg_err *err, const struct tr_round_log *l, const char *what)
+static enum kg_code no_memory(struct kg_err *err)
 {
-    return kg_fail(err, KG_E_IO, "%.300s: cannot %s: %s", l->path, what, strerror(errno));
+    return kg_fail_memory(err, KG_E_HOST, "rounds.jsonl: no memory");
 }
 
-static enum kg_code read_lines(struct tr_round_log *l, struct kg_err *err)
+static void take(void *user, const json_t *line)
 {
-    struct kg_buf text;
-    size_t at = 0, number = 0;
-    kg_buf_init(&text, FILE_MAX);
-    enum kg_code code = kg_file_read(l->path, &text, err);
-    while (code == KG_OK) {
-        const char *end = memchr(text.data + at, '\n', text.len - at);
-        char source[400];
-        json_t *line = NULL;
-        if (end == NULL) {
-            break;
-        }
-        snprintf(source, sizeof source, "%.300s:%zu", l->path, ++number);
-        code =
-            kg_json_parse_line(text.data + at, (size_t)(end - text.data) - at, source, &line, err);
-        if (code == KG_OK && (!json_is_object(line) || json_array_append(l->line, line) != 0)) {
-            code = kg_fail(err, KG_E_INPUT, "%s: a round must be an object", source);
-        }
-        json_decref(line);
-        at = (size_t)(end - text.data) + 1;
-    }
-    if (code == KG_OK && at < text.len && ftruncate(l->fd, (off_t)at) != 0) {
-        code = io(err, l, "cut off a torn line");
-    }
-    kg_buf_deinit(&text);
-    return code;
+    json_array_append(((struct tr_round_log *)user)->line, (json_t *)(uintptr_t)line);
 }
 
 enum kg_code tr_round_log_open(const char *folder, struct tr_round_log **out, struct kg_err *err)
 {
-    struct tr_round_log *l = *out = calloc(1, sizeof *l);
+    struct tr_round_log *l = calloc(1, sizeof *l);
+    *out = NULL;
     if (l == NULL || asprintf(&l->path, "%s/rounds.jsonl", folder) < 0) {
         free(l);
-        return kg_fail(err, KG_E_HOST, "rounds.jsonl: no memory");
+        return no_memory(err);
     }
     l->line = json_array();
-    l->fd = open(l->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (l->fd < 0) {
-        io(err, l, "open");
-    }
-    if (l->fd < 0 || read_lines(l, err) != KG_OK) {
+    if (tr_lines_open(l->path, "key", take, l, &l->file, err) != KG_OK) {
         tr_round_log_close(l);
-        *out = NULL;
         return err->code;
     }
+    *out = l;
     return KG_OK;
 }
 
 void tr_round_log_close(struct tr_round_log *l)
 {
-    if (l == NULL) {
-        return;
+    if (l != NULL) {
+        tr_lines_close(l->file);
+        json_decref(l->line);
+        free(l->path);
+        free(l);
     }
-    if (l->fd >= 0) {
-        close(l->fd);
-    }
-    json_decref(l->line);
-    free(l->path);
-    free(l);
 }
 
 /* A further try brings nothing: it has a verdict, and that of judging it again if it was. */
@@ -106,51 +73,36 @@ bool tr_round_log_has(const struct tr_round_log *l, int round)
 
 static enum kg_code append(struct tr_round_log *l, json_t *line, struct kg_err *err)
 {
-    struct kg_buf text;
-    kg_buf_init(&text, FILE_MAX);
-    kg_json_dump(line, &text);
-    kg_buf_addc(&text, '\n');
-    off_t before = lseek(l->fd, 0, SEEK_END);
-    enum kg_code code = kg_file_write_all(l->fd, text.data, text.len, err);
-    if (code != KG_OK) {
-        kg_err_prefix(err, "%.300s", l->path);
-    } else if (fdatasync(l->fd) != 0) {
-        code = io(err, l, "sync");
-    }
-    if (code != KG_OK && (before < 0 || ftruncate(l->fd, before) != 0)) {
-        kg_err_prefix(err, "a torn line stays");
-    }
-    kg_buf_deinit(&text);
-    if (code == KG_OK && json_array_append(l->line, line) != 0) {
-        code = kg_fail(err, KG_E_HOST, "rounds.jsonl: no memory");
-    }
-    return code;
+    const char *key = json_string_value(json_object_get(line, "key"));
+    enum kg_code code =
+        key != NULL ? tr_lines_append_json(l->file, key, line, err) : no_memory(err);
+    code = code == KG_OK ? tr_lines_sync(l->file, err) : code;
+    return code == KG_OK && json_array_append(l->line, line) != 0 ? no_memory(err) : code;
 }
 
 /* Replaces the file as a whole. */
 static enum kg_code replace(struct tr_round_log *l, size_t at, json_t *line, struct kg_err *err)
 {
     struct kg_buf text;
+    struct tr_lines *file = NULL;
     size_t i;
     const json_t *each;
     if (json_array_set(l->line, at, line) != 0) {
-        return kg_fail(err, KG_E_HOST, "rounds.jsonl: no memory");
+        return no_memory(err);
     }
-    kg_buf_init(&text, FILE_MAX);
+    kg_buf_init(&text, TR_LINE_BYTES);
     json_array_foreach(l->line, i, each)
     {
         kg_json_dump(each, &text);
         kg_buf_addc(&text, '\n');
     }
-    enum kg_code code = kg_file_write_atomic(l->path, text.data, text.len, err);
+    enum kg_code code =
+        kg_buf_ok(&text) ? kg_file_write_atomic(l->path, text.data, text.len, err) : no_memory(err);
     kg_buf_deinit(&text);
-    int fd = code == KG_OK ? open(l->path, O_RDWR | O_APPEND | O_CLOEXEC) : -1;
-    if (code == KG_OK && fd < 0) {
-        code = io(err, l, "open");
-    }
+    code = code == KG_OK ? tr_lines_open(l->path, "key", NULL, NULL, &file, err) : code;
     if (code == KG_OK) {
-        close(l->fd);
-        l->fd = fd;
+        tr_lines_close(l->file);
+        l->file = file;
     }
     return code;
 }

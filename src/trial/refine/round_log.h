@@ -1,7 +1,7 @@
 /* rounds.jsonl in the folder of a refinement: a line for each round, in their order, synced. Lines
  * of an earlier process stay: what a best gave when it was judged again is read from there, and so
- * is the window that a model's refusals had shown. A last line without its end is cut off.
- * docs/refine.md has the members. Not thread safe. Messages name the file. */
+ * is the window that a model's refusals had shown. The file is one of trial/drive/lines.h.
+ * docs/refine.md has the members. Not thread safe. */
 #ifndef KG_TRIAL_REFINE_ROUND_LOG_H
 #define KG_TRIAL_REFINE_ROUND_LOG_H
 
@@ -11,14 +11,12 @@
 
 struct tr_round_log;
 
-/* Opens folder/rounds.jsonl, or makes it. Errors: KG_E_IO, KG_E_INPUT (a line that is none),
- * KG_E_HOST. */
+/* Opens folder/rounds.jsonl, or makes it. Errors: those of tr_lines_open. */
 enum kg_code tr_round_log_open(const char *folder, struct tr_round_log **out,
                                struct kg_err *err) KG_MUST_USE;
 void tr_round_log_close(struct tr_round_log *l); /* NULL is nothing */
 /* Appends the round of a problem, unless the file has it. A line without a verdict, such as of a
- * reply that never came, is replaced once there is one. KG_E_IO: disk full too; then nothing of the
- * line stays. */
+ * reply that never came, is replaced once there is one. Errors: those of tr_lines_append. */
 enum kg_code tr_round_log_add(struct tr_round_log *l, const char *problem, const struct tr_round *r,
                               struct kg_err *err) KG_MUST_USE;
 /* Does the file have this round, with its verdict and that of judging it again? */
