@@ -2,6 +2,8 @@
  */
 #include "bench_run_rig.h"
 
+#include "trial/bench/key.h"
+
 static void keys(void **state)
 {
     (void)state;
@@ -20,17 +22,21 @@ static void keys(void **state)
     size_t len;
     uint32_t s, t;
     for (size_t i = 0; i < N(good); i++) {
-        assert_true(tr_bench_key(good[i].key, &len, &s, &t));
+        assert_true(tr_key_read(good[i].key, &len, &s, &t));
         assert_int_equal(len, good[i].len);
         assert_int_equal(s, good[i].s);
         assert_int_equal(t, good[i].t);
+        char name[16], key[TR_KEY_BYTES];
+        snprintf(name, sizeof name, "%.*s", (int)len, good[i].key);
+        tr_key_write(name, s, t, key);
+        assert_string_equal(key, good[i].key);
     }
     for (size_t i = 0; i < N(bad); i++) {
-        if (tr_bench_key(bad[i], &len, &s, &t)) {
+        if (tr_key_read(bad[i], &len, &s, &t)) {
             fail_msg("`%s` is a key", bad[i]);
         }
     }
-    assert_true(tr_bench_key("p0/s2", &len, &s, NULL));
+    assert_true(tr_key_read("p0/s2", &len, &s, NULL));
     assert_int_equal(s, 2);
 }
 

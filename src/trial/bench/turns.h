@@ -78,8 +78,4 @@ static inline struct tr_bench_turn *tr_bench_turn(const struct tr_bench *b, size
     return &b->turn[(problem * b->samples + sample) * b->turns + turn]; /* all from 0 */
 }
 
-/* "NAME/s3/t2", or "NAME/s3" with turn NULL. name_len: bytes of NAME. False: no such form; a number
- * is at least 1 and has no leading zero. */
-bool tr_bench_key(const char *key, size_t *name_len, uint32_t *sample, uint32_t *turn);
-
 #endif

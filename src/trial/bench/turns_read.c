@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "trial/bench/key.h"
 
 #define MOST_LINE   ((size_t)64 << 20)
 #define MOST_TOKENS 1000000000000 /* of one reply; beyond it a count is a mistake */
@@ -35,31 +36,6 @@ bool tr_turns_leave(struct tr_turns_reader *r, const char *fmt, ...)
 
 /* --- keys --- */
 
-/* A number from 1 that ends at `end` and begins behind "/c"; *before: where the slash is. */
-static bool number_before(const char *key, size_t end, char c, size_t *before, uint32_t *out)
-{
-    size_t at = end;
-    uint64_t n = 0, unit = 1;
-    while (at > 0 && key[at - 1] >= '0' && key[at - 1] <= '9' && end - at < 9) {
-        at--;
-        n += (uint64_t)(key[at] - '0') * unit;
-        unit *= 10;
-    }
-    if (at == end || at < 3 || key[at] == '0' || key[at - 1] != c || key[at - 2] != '/') {
-        return false;
-    }
-    *before = at - 2;
-    *out = (uint32_t)n;
-    return true;
-}
-
-bool tr_bench_key(const char *key, size_t *name_len, uint32_t *sample, uint32_t *turn)
-{
-    size_t end = strlen(key);
-    return (turn == NULL || number_before(key, end, 't', &end, turn)) &&
-           number_before(key, end, 's', name_len, sample);
-}
-
 static size_t find(const struct tr_turns_reader *r, const char *name, size_t len)
 {
     const struct tr_bench *b = r->b;
@@ -84,7 +60,7 @@ struct tr_bench_turn *tr_turns_place(struct tr_turns_reader *r, const json_t *li
     const char *key = json_string_value(json_object_get(line, member));
     size_t len;
     uint32_t s, t = 1;
-    if (key == NULL || !tr_bench_key(key, &len, &s, turn ? &t : NULL)) {
+    if (key == NULL || !tr_key_read(key, &len, &s, turn ? &t : NULL)) {
         (void)tr_turns_leave(r, "`%s` names no turn", member);
         return NULL;
     }

@@ -105,7 +105,7 @@ static int take_slot(struct tr_drive *d, const struct tr_problem *p, uint32_t sa
                           .reward = (double)NAN};
     d->slot[i] = (struct tr_slot){.turn = t, .waiter = -1};
     d->high = i < d->high ? d->high : i + 1;
-    snprintf(d->slot[i].key, sizeof d->slot[i].key, "%.160s/s%u/t%u", p->name, sample, turn);
+    tr_key_write(p->name, sample, turn, d->slot[i].key);
     return i;
 }
 

@@ -6,13 +6,13 @@
 
 #include "rl/judge/index.h"
 #include "trial/bench/facts.h"
+#include "trial/bench/key.h"
 #include "trial/drive/drive.h"
 
 enum {
     TR_PROMPT_BYTES = 128 << 10, /* no first message is longer */
     TR_REPLY_BYTES = 16 << 20,   /* what is longer is cut */
     TR_SLOTS = 1024,             /* turns under way at once */
-    TR_KEY_BYTES = 200,          /* as a tag of the gym */
     TR_TRIES = 3,                /* evaluations of a turn in one process */
 };
 

@@ -82,18 +82,13 @@ static void drop(struct state *s, struct talk *t)
     talk_free(t);
 }
 
-static void name_talk(const struct tr_problem *p, uint32_t sample, char id[200])
-{
-    snprintf(id, 200, "%.160s/s%u", p->name, sample);
-}
-
 /* The conversation has ended. */
 static enum kg_code end(struct state *s, struct talk *t, const char *why, struct kg_err *err)
 {
     enum kg_code code = KG_OK;
     if (json_array_size(t->turns) > 0) {
-        char id[200];
-        name_talk(t->problem, t->sample, id);
+        char id[TR_KEY_BYTES];
+        tr_key_write(t->problem->name, t->sample, 0, id);
         json_t *line = tr_trajectory(&(struct tr_trajectory){
             .id = id,
             .group = t->problem->name,
@@ -196,9 +191,8 @@ static void see_budget(struct state *s)
 /* Is the next turn's reply paid for already? */
 static bool kept(const struct state *s, const struct talk *t)
 {
-    char id[200], key[220];
-    name_talk(t->problem, t->sample, id);
-    snprintf(key, sizeof key, "%s/t%u", id, t->turn);
+    char key[TR_KEY_BYTES];
+    tr_key_write(t->problem->name, t->sample, t->turn, key);
     return tr_folder_has_reply(s->o->folder, key);
 }
 
@@ -279,8 +273,8 @@ static enum kg_code take(struct state *s, const struct tr_turn *turn, struct kg_
     t->under_way = false;
     count(s->count, turn);
     if (is_full(turn)) {
-        char id[200];
-        name_talk(turn->problem, turn->sample, id);
+        char id[TR_KEY_BYTES];
+        tr_key_write(turn->problem->name, turn->sample, 0, id);
         if (tr_folder_put_full(s->o->folder, id, turn->turn, turn->err.message, err) != KG_OK) {
             return err->code;
         }

@@ -9,9 +9,10 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "trial/bench/key.h"
 #include "trial/drive/suite_list.h"
 
-enum { MAX_LIST_BYTES = 256 << 20, MAX_NAME_BYTES = 160 };
+enum { MAX_LIST_BYTES = 256 << 20 };
 
 static enum kg_code no_memory(struct kg_err *err)
 {
@@ -211,9 +212,9 @@ static enum kg_code check_names(struct tr_suite *s, struct kg_err *err)
     qsort(list, s->n, sizeof(struct tr_problem *), by_name);
     enum kg_code code = KG_OK;
     for (size_t i = 0; code == KG_OK && i < s->n; i++) {
-        if (strlen(list[i]->name) > MAX_NAME_BYTES) {
+        if (strlen(list[i]->name) > TR_NAME_BYTES) {
             code = kg_fail(err, KG_E_INPUT, "problem `%.40s...`: its name has more than %d bytes",
-                           list[i]->name, MAX_NAME_BYTES);
+                           list[i]->name, TR_NAME_BYTES);
         } else if (i > 0 && strcmp(list[i - 1]->name, list[i]->name) == 0) {
             code = kg_fail(err, KG_E_INPUT, "two problems are called `%s`: %.150s and %.150s",
                            list[i]->name, list[i - 1]->problem, list[i]->problem);

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "trial/bench/facts.h"
+#include "trial/bench/key.h"
 
 static int room(void *self)
 {
@@ -36,8 +37,8 @@ static bool kept(void *self, uint32_t sample, uint32_t turn)
     struct tr_drive_maker *m = self;
     struct kg_err unused = KG_ERR_INIT;
     json_t *reply = NULL;
-    char key[256];
-    snprintf(key, sizeof key, "%s/s%u/t%u", m->problem->name, sample, turn);
+    char key[TR_KEY_BYTES];
+    tr_key_write(m->problem->name, sample, turn, key);
     bool there = tr_folder_reply(m->folder, key, &reply, &unused) == KG_OK && reply != NULL;
     json_decref(reply);
     return there;

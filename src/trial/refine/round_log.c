@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "trial/bench/key.h"
 #include "trial/drive/lines.h"
 
 struct tr_round_log {
@@ -235,11 +236,12 @@ static void put_turn(json_t *o, const struct tr_turn *t)
 json_t *tr_round_json(const char *problem, const struct tr_round *r)
 {
     json_t *o = json_object(), *shown = json_array();
-    char why[240];
+    char why[240], key[TR_KEY_BYTES];
     put(o, "round", json_integer(r->round));
     put(o, "sample", json_integer(r->sample));
     put(o, "turn", json_integer(r->turn));
-    put(o, "key", json_sprintf("%s/s%u/t%u", problem, r->sample, r->turn));
+    tr_key_write(problem, r->sample, r->turn, key);
+    put(o, "key", words(key));
     for (int i = 0; i < r->nshown; i++) {
         json_array_append_new(shown, json_integer(r->shown[i]));
     }

@@ -1,8 +1,7 @@
 /* Makes a line for each conversation, from the rounds that belong to it. */
 #include "trial/refine/round_talk.h"
 
-#include <stdio.h>
-
+#include "trial/bench/key.h"
 #include "trial/drive/trajectory.h"
 
 /* Turns of the conversation that the round was shown, by their numbers in it. */
@@ -60,7 +59,7 @@ enum kg_code tr_round_talks(struct tr_folder *f, const struct tr_problem *p, con
     }
     for (uint32_t s = 1; s <= samples; s++) {
         const struct tr_round *last = NULL, *some = NULL;
-        char id[256];
+        char id[TR_KEY_BYTES];
         for (int i = 0; i < n; i++) {
             last = round[i].sample == s ? &round[i] : last;
             some = round[i].sample == s && replied(&round[i]) ? &round[i] : some;
@@ -68,7 +67,7 @@ enum kg_code tr_round_talks(struct tr_folder *f, const struct tr_problem *p, con
         if (some == NULL) {
             continue;
         }
-        snprintf(id, sizeof id, "%s/s%u", p->name, s);
+        tr_key_write(p->name, s, 0, id);
         const struct tr_trajectory t = {
             .id = id,
             .group = p->name,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trial/bench/turns.h"
+#include "trial/bench/key.h"
 
 const char *const tr_stage_name[TR_STAGES] = {"extract", "static", "compile", "tiny",
                                               "full",    "timing", "profile"};
@@ -96,7 +96,7 @@ static struct tr_seen *turn_of(struct reading *g, const char *key)
     if (at != NULL) {
         return &g->r->turn[json_integer_value(at)];
     }
-    if (!tr_bench_key(key, &name_len, &sample, &turn) || name_len >= 512) {
+    if (!tr_key_read(key, &name_len, &sample, &turn) || name_len >= 512) {
         g->odd++;
         return NULL;
     }
@@ -178,7 +178,7 @@ static void take_line(struct reading *g, const json_t *line, int64_t at)
     char name[512];
     void *list = g->ended;
     const char *id = rl_json_text(line, "id");
-    if (!tr_bench_key(id, &name_len, &sample, NULL) || name_len >= sizeof name) {
+    if (!tr_key_read(id, &name_len, &sample, NULL) || name_len >= sizeof name) {
         g->odd++;
         return;
     }
@@ -344,7 +344,7 @@ const struct tr_seen *tr_report_turn(const struct tr_report *r, const char *key)
     size_t name_len;
     struct tr_seen want = {.problem = 0};
     char name[512];
-    if (r->n == 0 || !tr_bench_key(key, &name_len, &want.sample, &want.turn) ||
+    if (r->n == 0 || !tr_key_read(key, &name_len, &want.sample, &want.turn) ||
         name_len >= sizeof name) {
         return NULL;
     }
