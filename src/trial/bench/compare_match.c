@@ -8,28 +8,6 @@
 
 /* --- which problems --- */
 
-struct named {
-    const struct tr_bench_problem *p;
-    size_t at;
-};
-
-static int by_name(const void *x, const void *y)
-{
-    return strcmp(((const struct named *)x)->p->name, ((const struct named *)y)->p->name);
-}
-
-static struct named *sorted(const struct tr_bench *b)
-{
-    struct named *list = calloc(b->problems, sizeof *list);
-    for (size_t i = 0; list != NULL && i < b->problems; i++) {
-        list[i] = (struct named){&b->problem[i], i};
-    }
-    if (list != NULL) {
-        qsort(list, b->problems, sizeof *list, by_name);
-    }
-    return list;
-}
-
 static void leave(struct tr_compare *c, enum tr_left kind, const struct tr_bench_problem *p)
 {
     json_array_append_new(c->left[kind], kg_json_text(p->name, strlen(p->name)));
@@ -41,23 +19,23 @@ static bool other_text(const struct tr_bench_problem *a, const struct tr_bench_p
 }
 
 /* taken [problems of B]: set where A has one of that name. */
-static void match(struct tr_compare *c, const struct named *b, bool *taken, struct tr_pairs *out)
+static void match(struct tr_compare *c, bool *taken, struct tr_pairs *out)
 {
     for (size_t i = 0; i < c->a->problems; i++) {
-        const struct named key = {&c->a->problem[i], i};
-        const struct named *with = bsearch(&key, b, c->b->problems, sizeof *b, by_name);
-        if (with == NULL) {
-            leave(c, TR_ONLY_A, key.p);
+        const struct tr_bench_problem *a = &c->a->problem[i];
+        size_t at = tr_bench_find(c->b, a->name, strlen(a->name));
+        if (at == c->b->problems) {
+            leave(c, TR_ONLY_A, a);
             continue;
         }
-        taken[with->at] = true;
-        if (other_text(key.p, with->p)) {
-            leave(c, TR_OTHER_TEXT, key.p);
-        } else if (key.p->defect || with->p->defect) {
-            leave(c, TR_DEFECTIVE, key.p);
+        taken[at] = true;
+        if (other_text(a, &c->b->problem[at])) {
+            leave(c, TR_OTHER_TEXT, a);
+        } else if (a->defect || c->b->problem[at].defect) {
+            leave(c, TR_DEFECTIVE, a);
         } else {
             out->a[out->n] = i;
-            out->b[out->n++] = with->at;
+            out->b[out->n++] = at;
         }
     }
     for (size_t i = 0; i < c->b->problems; i++) {
@@ -69,25 +47,21 @@ static void match(struct tr_compare *c, const struct named *b, bool *taken, stru
 
 enum kg_code tr_compare_pairs(struct tr_compare *c, struct tr_pairs *out, struct kg_err *err)
 {
-    struct named *b = sorted(c->b);
     bool *taken = calloc(c->b->problems, sizeof *taken);
     out->a = calloc(c->a->problems, sizeof *out->a);
     out->b = calloc(c->a->problems, sizeof *out->b);
-    enum kg_code code = KG_OK;
-    if (b == NULL || taken == NULL || out->a == NULL || out->b == NULL) {
-        code = kg_fail_memory(err, KG_E_HOST, "no memory to compare two runs");
-    } else {
-        match(c, b, taken, out);
+    if (taken == NULL || out->a == NULL || out->b == NULL) {
+        free(taken);
+        return kg_fail_memory(err, KG_E_HOST, "no memory to compare two runs");
     }
-    free(b);
+    match(c, taken, out);
     free(taken);
-    if (code == KG_OK && out->n == 0) {
-        code = kg_fail(err, KG_E_USAGE,
-                       "%s and %s have no problem in common (%zu have one name and other texts): "
-                       "runs of different suites are not comparable",
-                       c->a->folder, c->b->folder, json_array_size(c->left[TR_OTHER_TEXT]));
-    }
-    return code;
+    return out->n > 0
+               ? KG_OK
+               : kg_fail(err, KG_E_USAGE,
+                         "%s and %s have no problem in common (%zu have one name and other "
+                         "texts): runs of different suites are not comparable",
+                         c->a->folder, c->b->folder, json_array_size(c->left[TR_OTHER_TEXT]));
 }
 
 /* --- what else differs --- */

@@ -139,6 +139,23 @@ static int by_name(const void *x, const void *y, void *problems)
     return strcmp(p[*(const size_t *)x].name, p[*(const size_t *)y].name);
 }
 
+size_t tr_bench_find(const struct tr_bench *b, const char *name, size_t len)
+{
+    size_t lo = 0, hi = b->problems;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        const char *have = b->problem[b->by_name[mid]].name;
+        int c = strncmp(have, name, len);
+        c = c != 0 ? c : have[len] != '\0';
+        if (c == 0) {
+            return b->by_name[mid];
+        }
+        lo = c < 0 ? mid + 1 : lo;
+        hi = c < 0 ? hi : mid;
+    }
+    return b->problems;
+}
+
 static enum kg_code read_lines(struct tr_bench *b, struct kg_err *err)
 {
     static const struct {

@@ -78,4 +78,7 @@ static inline struct tr_bench_turn *tr_bench_turn(const struct tr_bench *b, size
     return &b->turn[(problem * b->samples + sample) * b->turns + turn]; /* all from 0 */
 }
 
+/* The problem of this name [len]; b->problems: there is none. */
+size_t tr_bench_find(const struct tr_bench *b, const char *name, size_t len);
+
 #endif

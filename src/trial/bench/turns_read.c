@@ -36,24 +36,6 @@ bool tr_turns_leave(struct tr_turns_reader *r, const char *fmt, ...)
 
 /* --- keys --- */
 
-static size_t find(const struct tr_turns_reader *r, const char *name, size_t len)
-{
-    const struct tr_bench *b = r->b;
-    size_t lo = 0, hi = b->problems;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        const char *have = b->problem[b->by_name[mid]].name;
-        int c = strncmp(have, name, len);
-        c = c != 0 ? c : have[len] != '\0';
-        if (c == 0) {
-            return b->by_name[mid];
-        }
-        lo = c < 0 ? mid + 1 : lo;
-        hi = c < 0 ? hi : mid;
-    }
-    return b->problems;
-}
-
 struct tr_bench_turn *tr_turns_place(struct tr_turns_reader *r, const json_t *line,
                                      const char *member, bool turn, size_t *problem)
 {
@@ -64,7 +46,7 @@ struct tr_bench_turn *tr_turns_place(struct tr_turns_reader *r, const json_t *li
         (void)tr_turns_leave(r, "`%s` names no turn", member);
         return NULL;
     }
-    *problem = find(r, key, len);
+    *problem = tr_bench_find(r->b, key, len);
     if (*problem == r->b->problems || s > r->b->samples || t > r->b->turns) {
         (void)tr_turns_leave(r, "`%.100s` is no turn of this run", key);
         return NULL;
