@@ -250,18 +250,6 @@ static size_t count(void *self, const char *text, size_t len)
     return rl_talker_count(&((struct tr_checkpoint *)self)->talker, text, len);
 }
 
-static void cancel(void *self)
-{
-    struct tr_checkpoint *c = self;
-    for (int i = 0; i < c->parallel; i++) {
-        struct tr_seat *s = &c->seat[i];
-        if (s->state == TR_SEAT_DRAWS) {
-            lm_engine_release(c->engine, s->conversation);
-            land_without(c, s, KG_E_CANCELLED, "the reply was given up");
-        }
-    }
-}
-
 static json_t *describe(const void *self)
 {
     const struct tr_checkpoint *c = self;
@@ -312,7 +300,6 @@ struct tr_policy tr_checkpoint_policy(struct tr_checkpoint *c)
                               .pending = pending,
                               .context = context,
                               .count = count,
-                              .cancel = cancel,
                               .describe = describe,
                               .close = close_checkpoint};
 }

@@ -195,18 +195,6 @@ static size_t count(void *self, const char *text, size_t len)
     return (size_t)tr_tokens_of(len);
 }
 
-static void cancel(void *self)
-{
-    struct tr_endpoint *e = self;
-    for (int i = 0; i < e->parallel; i++) {
-        struct tr_flight *f = &e->flight[i];
-        if (f->state == TR_WAITS || f->state == TR_FLIES) {
-            tr_transfer_end(f);
-            tr_land(f, KG_E_CANCELLED, "the request was given up");
-        }
-    }
-}
-
 static json_t *describe(const void *self)
 {
     const struct tr_endpoint *e = self;
@@ -334,7 +322,6 @@ enum kg_code tr_endpoint_open(const char *url, const struct tr_policy_options *o
                               .pending = pending,
                               .context = context,
                               .count = count,
-                              .cancel = cancel,
                               .describe = describe,
                               .close = close_endpoint};
     return KG_OK;

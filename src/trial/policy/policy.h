@@ -63,7 +63,6 @@ struct tr_usage {
  *                   checkpoint, the messages do not take turns
  *   KG_E_IO         the endpoint gave no reply, however often it was asked
  *   KG_E_USAGE      it refuses the key, the model or a parameter: no further ask can succeed
- *   KG_E_CANCELLED  tr_policy.cancel
  *   KG_E_HOST       no memory */
 struct tr_reply {
     uint64_t tag;
@@ -97,11 +96,9 @@ struct tr_policy {
     int64_t (*context)(const void *self);
     /* Tokens of a text; an estimate where there is no tokenizer. */
     size_t (*count)(void *self, const char *text, size_t len);
-    /* Drops all that is under way; each ask still gets its (cancelled) reply. */
-    void (*cancel)(void *self);
     /* What a run's run.json says of it: kind, model, sampling; never a key. The caller owns it. */
     json_t *(*describe)(const void *self);
-    void (*close)(void *self); /* frees self */
+    void (*close)(void *self); /* drops all that is under way, frees self */
 };
 
 /* How replies are drawn. Endpoint and checkpoint alike. */

@@ -293,18 +293,6 @@ static int64_t context(const void *self)
     return ((const struct script *)self)->sampling.context;
 }
 
-static void cancel(void *self)
-{
-    struct script *s = self;
-    for (int i = 0; i < s->pending; i++) {
-        struct tr_reply *r = s->queue[i];
-        free(r->text);
-        r->text = NULL;
-        r->len = 0;
-        r->code = kg_fail(&r->err, KG_E_CANCELLED, "cancelled");
-    }
-}
-
 static json_t *describe(const void *self)
 {
     const struct script *s = self;
@@ -347,7 +335,6 @@ enum kg_code tr_scripted_open(const char *name, const struct tr_policy_options *
                               .pending = pending,
                               .context = context,
                               .count = count,
-                              .cancel = cancel,
                               .describe = describe,
                               .close = close_script};
     return KG_OK;
