@@ -33,7 +33,7 @@ enum kg_code tr_drive_create(const struct tr_drive_options *o, struct tr_drive *
     }
     d->o = *o;
     d->workers = info.workers > 0 ? info.workers : 1;
-    d->begun_ns = d->seen_ns = kg_clock_ns();
+    d->begun_ns = kg_clock_ns();
     snprintf(d->model, sizeof d->model, "%s", tr_folder_model(o->folder));
     *out = d;
     return KG_OK;
@@ -79,8 +79,6 @@ void tr_drive_done(struct tr_drive *d, int i)
 {
     struct tr_slot *s = &d->slot[i];
     s->step = TR_DONE;
-    d->counts.judged += s->turn->state == TR_JUDGED;
-    d->counts.lost += s->turn->state == TR_NO_VERDICT;
     d->done[(d->done_at + d->ndone++) % TR_SLOTS] = i;
 }
 
@@ -182,7 +180,6 @@ enum kg_code tr_drive_begin(struct tr_drive *d, const struct tr_problem *p, uint
         tr_turn_free(empty_slot(d, i));
         return code;
     }
-    d->counts.begun++;
     d->pending++;
     return code;
 }

@@ -104,12 +104,11 @@ enum kg_code tr_drive_again(struct kgym_pool *pool, const struct tr_problem *p, 
                             size_t len, char **record, struct kg_err *err) KG_MUST_USE;
 
 struct tr_counts {
-    uint64_t begun, replied, judged, replayed, lost; /* lost: no verdict */
-    uint64_t asked, sent;                            /* of the policy, evaluations of the pool */
-    struct tr_totals totals;                         /* of the folder */
+    uint64_t replied, replayed; /* replies that came, and that the folder had */
+    uint64_t asked, sent;       /* of the policy; evaluations of the pool */
+    struct tr_totals totals;    /* of the folder */
     double money;
-    double policy_s,
-        pool_busy; /* seconds with a request under way; mean of busy workers / workers */
+    double pool_busy; /* mean of busy workers / workers */
 };
 struct tr_counts tr_drive_counts(const struct tr_drive *d);
 

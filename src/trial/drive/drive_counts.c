@@ -12,10 +12,6 @@ void tr_drive_measure(struct tr_drive *d)
     int64_t now = kg_clock_ns();
     struct kgym_info info = {.size = sizeof info};
     struct kgym_error ignored;
-    if (d->asked > 0) {
-        d->counts.policy_s += (double)(now - d->seen_ns) / 1e9;
-    }
-    d->seen_ns = now;
     if (now - d->info_ns < INFO_EVERY_NS || kgym_info(d->o.pool, &info, &ignored) != KGYM_OK ||
         info.workers <= 0) {
         return;

@@ -55,7 +55,7 @@ struct tr_drive {
     char model[128];
     int unread; /* asks in a row that got no chat completion */
     int workers;
-    int64_t begun_ns, seen_ns, info_ns;
+    int64_t begun_ns, info_ns;
     double busy;
     int64_t samples;
     struct tr_counts counts;
@@ -68,7 +68,7 @@ bool tr_drive_own_fault(enum kg_code code);
 /* The slot's turn has ended; it stands in the queue. */
 void tr_drive_done(struct tr_drive *d, int i);
 
-/* Notes how long requests were under way and how busy the pool is; often called. */
+/* Notes how busy the pool is; often called. */
 void tr_drive_measure(struct tr_drive *d);
 
 /* --- drive_judge.c --- */
