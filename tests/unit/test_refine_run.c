@@ -43,11 +43,9 @@ static int setup(void **state)
 static struct tr_counts counts;
 static int shown;
 
-static void seen(void *user, const struct tr_round *r, const struct tr_bests *b)
+static void seen(void *user, const struct tr_round *r)
 {
-    const struct tr_bests **kept = user;
-    *kept = b;
-    shown = r->round;
+    *(int *)user = r->round;
 }
 
 /* Runs or goes on. Fills counts. */
@@ -65,7 +63,6 @@ static struct tr_refine_outcome refine(const char *folder, enum tr_strategy stra
     struct tr_folder *f = NULL;
     struct tr_drive *d = NULL;
     struct tr_refine_outcome out;
-    const struct tr_bests *bests = NULL;
     json_t *run =
         json_pack("{s:s, s:s, s:i}", "schema", "kgym.run/1", "kind", "refine", "turns", rounds);
     assert_int_equal(kgym_open(&again, &pool, &e), KGYM_OK);
@@ -92,7 +89,7 @@ static struct tr_refine_outcome refine(const char *folder, enum tr_strategy stra
                                         .folder = f,
                                         .again = &again,
                                         .seen = seen,
-                                        .user = &bests};
+                                        .user = &shown};
     enum kg_code code = tr_refine_run(&o, &out, &err);
     if (code != KG_OK) {
         print_error("%s\n", err.message);

@@ -256,11 +256,10 @@ static void wait_line(void *user)
     }
 }
 
-static void seen(void *user, const struct tr_round *r, const struct tr_bests *b)
+static void seen(void *user, const struct tr_round *r)
 {
     struct screen *s = user;
     struct kg_buf line;
-    (void)b;
     s->done = r->round;
     s->since_ns = kg_clock_ns();
     if (s->quiet) {

@@ -15,7 +15,6 @@ struct tr_bests {
     char *code;   /* of the last one; NULL: none */
     char *record; /* of judging it again; NULL: the folder has it */
     char name[64], file[16];
-    size_t from; /* of diffs: where the last begins */
     struct kg_buf diffs;
 };
 
@@ -52,7 +51,6 @@ static enum kg_code take(struct tr_bests *b, const char *code, const char *langu
     }
     snprintf(name, sizeof name, "round %d, %.4gx", r->round, r->again.speedup);
     if (b->code != NULL) {
-        b->from = b->diffs.len;
         tr_line_diff(b->name, b->code, name, copy, &b->diffs);
     }
     free(b->code);
@@ -99,9 +97,4 @@ enum kg_code tr_bests_write(const struct tr_bests *b, struct tr_folder *f, struc
 const char *tr_bests_file(const struct tr_bests *b)
 {
     return b->file;
-}
-
-const char *tr_bests_last_diff(const struct tr_bests *b)
-{
-    return b->diffs.data + b->from;
 }

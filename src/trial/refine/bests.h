@@ -21,8 +21,7 @@ enum kg_code tr_bests_add(struct tr_bests *b, const struct tr_round *r,
  * the best came with one: of a run that goes on the folder has it. KG_E_IO. */
 enum kg_code tr_bests_write(const struct tr_bests *b, struct tr_folder *f,
                             struct kg_err *err) KG_MUST_USE;
-/* Of the last one: "best.c" or "best.py"; "" without one. The diff to it from the one before; "" */
+/* Of the last one: "best.c" or "best.py"; "" without one. */
 const char *tr_bests_file(const struct tr_bests *b);
-const char *tr_bests_last_diff(const struct tr_bests *b);
 
 #endif

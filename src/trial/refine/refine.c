@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "trial/refine/bests.h"
 #include "trial/refine/drive_maker.h"
 #include "trial/refine/round_talk.h"
 
@@ -32,7 +33,7 @@ static enum kg_code seen(void *user, const struct tr_round *r, struct kg_err *er
         return err->code;
     }
     if (run->o->seen != NULL) {
-        run->o->seen(run->o->user, r, run->bests);
+        run->o->seen(run->o->user, r);
     }
     return KG_OK;
 }

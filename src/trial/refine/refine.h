@@ -4,7 +4,7 @@
 #ifndef KG_TRIAL_REFINE_REFINE_H
 #define KG_TRIAL_REFINE_REFINE_H
 
-#include "trial/refine/bests.h"
+#include "trial/refine/rounds.h"
 
 struct tr_refine_options {
     /* prompt is measured here; context: the smaller of this one and the policy's. */
@@ -17,7 +17,7 @@ struct tr_refine_options {
     struct tr_folder *folder;
     const struct kgym_options *again; /* of the fresh pool that judges a new best */
     /* A round was counted and is in the files; NULL: nobody asks. */
-    void (*seen)(void *user, const struct tr_round *r, const struct tr_bests *b);
+    void (*seen)(void *user, const struct tr_round *r);
     void (*waits)(void *user); /* a round is under way, about five times a second; NULL */
     void *user;
 };
