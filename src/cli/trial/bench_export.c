@@ -13,7 +13,6 @@
 enum { MOST_LEVEL = 99, PATH = 1024 };
 
 #define MOST_RECORD ((size_t)64 << 20)
-#define MOST_SOURCE ((size_t)16 << 20)
 
 /* A problem of that project: a level, and a name that begins with an id. */
 static bool is_theirs(const struct tr_bench_problem *p, int *id)
@@ -75,31 +74,17 @@ static enum kg_code write_records(struct tr_bench *b, const char *path, size_t *
 
 /* --- one level --- */
 
-/* The hash of a problem's text, where the file is still there; else "". */
-static void hash_of(const char *path, char out[KG_KB_HASH])
-{
-    struct kg_buf text;
-    struct kg_err unused = KG_ERR_INIT;
-    out[0] = '\0';
-    kg_buf_init(&text, MOST_SOURCE);
-    if (path != NULL && strcmp(path, "-") != 0 && kg_file_read(path, &text, &unused) == KG_OK &&
-        kg_kb_hash(text.data, text.len, out, &unused) != KG_OK) {
-        out[0] = '\0';
-    }
-    kg_buf_deinit(&text);
-}
-
 static int by_id(const void *x, const void *y)
 {
     const struct kg_kb_problem *a = x, *b = y;
     return (a->id > b->id) - (a->id < b->id);
 }
 
-/* The level's problems that count; kg_kb_problems_deinit releases them. */
+/* The level's problems that count, without paths and hashes, which a run does not keep;
+ * kg_kb_problems_deinit releases them. */
 static enum kg_code list_problems(const struct tr_bench *b, int level, struct kg_kb_problems *out,
                                   struct kg_err *err)
 {
-    const json_t *all = json_object_get(json_object_get(b->run, "suite"), "problems");
     *out = (struct kg_kb_problems){.problem = calloc(b->problems, sizeof *out->problem)};
     if (out->problem == NULL) {
         return kg_fail_memory(err, KG_E_HOST, "no memory for the problems of a level");
@@ -110,12 +95,8 @@ static enum kg_code list_problems(const struct tr_bench *b, int level, struct kg
         if (p->defect || p->level != level || !is_theirs(p, &x->id)) {
             continue;
         }
-        const char *path =
-            json_string_value(json_object_get(json_array_get(all, p->place), "problem"));
         x->level = level;
         snprintf(x->name, sizeof x->name, "%.200s.py", p->name);
-        snprintf(x->path, sizeof x->path, "%s", path != NULL ? path : "");
-        hash_of(path, x->hash);
         out->n++;
     }
     qsort(out->problem, out->n, sizeof *out->problem, by_id);
