@@ -474,7 +474,7 @@ static void summary_and_text(void **state)
 static void thresholds(void **state)
 {
     (void)state;
-    double p[TR_MOST_P];
+    double p[TR_MORE_P];
     size_t n;
     WORKS(tr_tables_parse_p("1,1.1,3", p, &n, &err));
     assert_int_equal(n, 3);
@@ -483,8 +483,14 @@ static void thresholds(void **state)
     FAILS(tr_tables_parse_p("1,x", p, &n, &err), KG_E_USAGE, "`x`");
     FAILS(tr_tables_parse_p("nan", p, &n, &err), KG_E_USAGE, "--p");
     FAILS(tr_tables_parse_p("0", p, &n, &err), KG_E_USAGE, "--p");
-    FAILS(tr_tables_parse_p("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", p, &n, &err), KG_E_USAGE,
-          "more than 16");
+    FAILS(tr_tables_parse_p("3,4,5,6,7,8,9,10,11,12,13,14,15", p, &n, &err), KG_E_USAGE,
+          "more than 12");
+    WORKS(tr_tables_parse_p("3,4,5,6,7,8,9,10,11,12,13,14", p, &n, &err));
+    struct bench_read x;
+    three("many"); /* all that are taken have their rows */
+    bench_open(&x, "many", p, n);
+    assert_int_equal(x.tables.np, TR_MOST_P);
+    bench_close(&x);
 }
 
 int main(void)

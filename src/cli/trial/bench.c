@@ -94,7 +94,7 @@ static enum kg_code word(struct kg_bench *b, int argc, char **argv, int at, int 
 
 static enum kg_code parse(struct kg_bench *b, int argc, char **argv, struct kg_err *err)
 {
-    double p[TR_MOST_P];
+    double p[TR_MORE_P];
     size_t n;
     for (int i = 1, used = 0; i < argc; i += used) {
         if (word(b, argc, argv, i, &used, err) != KG_OK) {

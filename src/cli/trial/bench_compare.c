@@ -48,7 +48,7 @@ struct words {
     const char *run[2];
     int runs;
     long turn;
-    double p[TR_MOST_P];
+    double p[TR_MORE_P];
     size_t np;
     bool json, help;
 };

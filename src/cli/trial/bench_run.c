@@ -133,7 +133,7 @@ static enum kg_code summarise(struct run *r, struct kg_err *err)
 {
     struct tr_bench bench;
     struct tr_tables tables;
-    double p[TR_MOST_P];
+    double p[TR_MORE_P];
     struct tr_tables_options o = {.p = p, .seed = (uint64_t)r->b->args.seed};
     struct kg_buf text;
     if ((r->b->p != NULL && tr_tables_parse_p(r->b->p, p, &o.np, err) != KG_OK) ||

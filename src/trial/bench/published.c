@@ -54,12 +54,9 @@ static void add_own(const struct tr_tables *t, const struct tr_table *x, struct 
     for (size_t side = 0; side < (last > 0 ? 2 : 1); side++) {
         const struct tr_view *v = &x->view[side == 0 ? last : x->views - 1];
         kg_buf_addf(out, "  %-26s", what[side]);
-        for (size_t i = 0; i < t->rows; i++) {
-            for (size_t j = 0; j < TR_PUBLISHED_P; j++) {
-                if (v->row[i].metric == TR_M_FAST && v->row[i].p == tr_published_p[j]) {
-                    kg_buf_addf(out, "%11.1f", 100 * v->row[i].x.value);
-                }
-            }
+        for (size_t j = 0; j < TR_PUBLISHED_P; j++) {
+            const struct tr_row *row = tr_tables_row(t, v, TR_M_FAST, tr_published_p[j]);
+            kg_buf_addf(out, "%11.1f", 100 * row->x.value);
         }
         kg_buf_addc(out, '\n');
     }

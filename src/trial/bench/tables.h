@@ -15,7 +15,12 @@
 #include "rl/methods/metrics.h"
 #include "trial/bench/turns.h"
 
-enum { TR_MOST_P = 16, TR_MOST_K = 24, TR_MOST_LEVELS = 32 };
+enum {
+    TR_MORE_P = 12,            /* thresholds of fast_p beside 1, 1.2, 1.5 and 2 */
+    TR_MOST_P = TR_MORE_P + 4, /* with them */
+    TR_MOST_K = 24,
+    TR_MOST_LEVELS = 32
+};
 
 struct tr_tables_options {
     const double *p; /* [np] more thresholds of fast_p, beside 1, 1.2, 1.5 and 2; above 0 */
@@ -117,9 +122,15 @@ void tr_tables_text(const struct tr_tables *t, bool colour, struct kg_buf *out);
 
 void tr_text_quantity(char out[24], double x); /* three digits, "12.3k"; a whole one below 1000 */
 
-/* "1,1.1,3" into [*n], at most TR_MOST_P. KG_E_USAGE names the word that is no number above 0. */
-enum kg_code tr_tables_parse_p(const char *text, double out[TR_MOST_P], size_t *n,
+/* "1,1.1,3" into [*n]. KG_E_USAGE: more than TR_MORE_P; names the word that is no number above 0.
+ */
+enum kg_code tr_tables_parse_p(const char *text, double out[TR_MORE_P], size_t *n,
                                struct kg_err *err) KG_MUST_USE;
+
+/* The row of a metric in a view; p: of FAST and FAST_LO. NULL: MONEY without prices, or a p that is
+ * none of t->p. */
+const struct tr_row *tr_tables_row(const struct tr_tables *t, const struct tr_view *v,
+                                   enum tr_metric m, double p);
 
 /* The outcome that metrics count: of a turn without reply or verdict, a failure. */
 struct rl_outcome tr_outcome_of(const struct tr_bench_turn *t);

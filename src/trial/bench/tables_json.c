@@ -104,17 +104,6 @@ static json_t *counts_json(const struct tr_counts_of_turns *c)
     return o;
 }
 
-static const struct tr_row *row_of(const struct tr_tables *t, const struct tr_view *v,
-                                   enum tr_metric m, double p)
-{
-    for (size_t i = 0; i < t->rows; i++) {
-        if (v->row[i].metric == m && (m != TR_M_FAST || v->row[i].p == p)) {
-            return &v->row[i];
-        }
-    }
-    return NULL;
-}
-
 static const struct tr_view *last_of(const struct tr_tables *t, const struct tr_table *x)
 {
     return &x->view[t->bench->turns - 1];
@@ -122,7 +111,7 @@ static const struct tr_view *last_of(const struct tr_tables *t, const struct tr_
 
 static json_t *of_last(const struct tr_tables *t, enum tr_metric m)
 {
-    const struct tr_row *row = t->n > 0 ? row_of(t, last_of(t, &t->table[0]), m, 0) : NULL;
+    const struct tr_row *row = t->n > 0 ? tr_tables_row(t, last_of(t, &t->table[0]), m, 0) : NULL;
     return row != NULL ? interval(&row->x) : json_null();
 }
 

@@ -16,12 +16,12 @@ enum kg_code tr_tables_thresholds(const struct tr_tables_options *o, double out[
                                   size_t *count, struct kg_err *err)
 {
     static const double always[] = {1, 1.2, 1.5, 2};
-    double all[TR_MOST_P + 4];
+    double all[TR_MOST_P];
     size_t n = sizeof always / sizeof *always;
     *count = 0;
-    if (o->np > TR_MOST_P - n) {
-        return kg_fail(err, KG_E_USAGE, "fast_p: at most %zu thresholds beside 1, 1.2, 1.5 and 2",
-                       TR_MOST_P - n);
+    if (o->np > TR_MORE_P) {
+        return kg_fail(err, KG_E_USAGE, "fast_p: at most %d thresholds beside 1, 1.2, 1.5 and 2",
+                       TR_MORE_P);
     }
     memcpy(all, always, sizeof always);
     for (size_t i = 0; i < o->np; i++) {
@@ -39,7 +39,7 @@ enum kg_code tr_tables_thresholds(const struct tr_tables_options *o, double out[
     return KG_OK;
 }
 
-enum kg_code tr_tables_parse_p(const char *text, double out[TR_MOST_P], size_t *n,
+enum kg_code tr_tables_parse_p(const char *text, double out[TR_MORE_P], size_t *n,
                                struct kg_err *err)
 {
     const char *at = text;
@@ -47,8 +47,8 @@ enum kg_code tr_tables_parse_p(const char *text, double out[TR_MOST_P], size_t *
         char *end;
         double x = strtod(at, &end);
         bool number = end > at && (*end == '\0' || *end == ',') && isfinite(x) && x > 0;
-        if (!number || *n == TR_MOST_P) {
-            return number ? kg_fail(err, KG_E_USAGE, "--p: more than %d thresholds", TR_MOST_P)
+        if (!number || *n == TR_MORE_P) {
+            return number ? kg_fail(err, KG_E_USAGE, "--p: more than %d thresholds", TR_MORE_P)
                           : kg_fail(err, KG_E_USAGE,
                                     "--p: `%.40s`: numbers above 0 with commas, as 1,1.1,3", at);
         }
@@ -96,4 +96,16 @@ size_t tr_tables_rows(const double *p, size_t np, bool prices, struct tr_row *ro
         snprintf(row[n++].name, sizeof row->name, "%s", tail[i].name);
     }
     return n;
+}
+
+const struct tr_row *tr_tables_row(const struct tr_tables *t, const struct tr_view *v,
+                                   enum tr_metric m, double p)
+{
+    bool by_p = m == TR_M_FAST || m == TR_M_FAST_LO;
+    for (size_t i = 0; i < t->rows; i++) {
+        if (v->row[i].metric == m && (!by_p || v->row[i].p == p)) {
+            return &v->row[i];
+        }
+    }
+    return NULL;
 }

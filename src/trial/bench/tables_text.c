@@ -138,10 +138,11 @@ static void add_rows(const struct tr_tables *t, const struct tr_table *x, struct
     }
 }
 
+static const enum tr_metric shown[] = {TR_M_CORRECT, TR_M_FAST}; /* where there is room for two */
+
 static void add_turns(const struct tr_tables *t, const struct tr_table *x, bool colour,
                       struct kg_buf *out)
 {
-    static const enum tr_metric shown[] = {TR_M_CORRECT, TR_M_FAST};
     size_t turns = t->bench->turns;
     char text[32];
     kg_term_add(out, colour, KG_BOLD,
@@ -151,13 +152,8 @@ static void add_turns(const struct tr_tables *t, const struct tr_table *x, bool 
         for (size_t side = 0; side < 2; side++) {
             const struct tr_view *v = &x->view[side == 0 || at == 0 ? at : turns + at - 1];
             for (size_t m = 0; m < 2; m++) {
-                for (size_t i = 0; i < t->rows; i++) {
-                    const struct tr_row *row = &v->row[i];
-                    if (row->metric == shown[m] && (m == 0 || row->p == 1)) {
-                        tr_text_value(text, row->metric, row->x.value);
-                        kg_buf_addf(out, side == 1 && m == 0 ? "%23s" : "%10s", text);
-                    }
-                }
+                tr_text_value(text, shown[m], tr_tables_row(t, v, shown[m], 1)->x.value);
+                kg_buf_addf(out, side == 1 && m == 0 ? "%23s" : "%10s", text);
             }
         }
         kg_buf_addc(out, '\n');
@@ -285,10 +281,9 @@ static void add_subset(const struct tr_tables *t, struct kg_buf *out)
     kg_buf_addf(out, "%zu of %zu problems, subset ", b->problems, b->of);
     kg_term_add_line(out, *b->subset ? b->subset : "-");
     kg_buf_addc(out, '\n');
-    for (size_t i = 0; i < t->rows && t->n > 0; i++) {
-        const struct tr_row *row = &t->table[0].view[b->turns - 1].row[i];
-        bool shown = row->metric == TR_M_CORRECT || (row->metric == TR_M_FAST && row->p == 1);
-        if (shown && row->half_full > 0) { /* 0: the problems went alike, which says nothing */
+    for (size_t i = 0; i < 2 && t->n > 0; i++) {
+        const struct tr_row *row = tr_tables_row(t, &t->table[0].view[b->turns - 1], shown[i], 1);
+        if (row->half_full > 0) { /* 0: the problems went alike, which says nothing */
             kg_buf_addf(out, "  all %zu would narrow the interval of %s to about +/- %.1f points\n",
                         b->of, row->name, 100 * row->half_full);
         }

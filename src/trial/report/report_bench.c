@@ -5,30 +5,16 @@
 #include "rl/page/figure.h"
 #include "trial/report/report_page.h"
 
-static const struct tr_row *row_of(const struct tr_tables *t, const struct tr_view *v,
-                                   enum tr_metric metric, double p)
-{
-    for (size_t i = 0; i < t->rows; i++) {
-        if (v->row[i].metric == metric && (p <= 0 || v->row[i].p == p)) {
-            return &v->row[i];
-        }
-    }
-    return NULL;
-}
-
 static void interval_tile(const struct tr_tables *t, enum tr_metric metric, double p,
                           const char *name, struct kg_buf *out)
 {
     const struct tr_view *v = &t->table[0].view[t->table[0].views - 1];
-    const struct tr_row *row = row_of(t, v, metric, p);
+    const struct tr_row *row = tr_tables_row(t, v, metric, p);
     char number[32] = "–", note[96];
     bool speed = metric == TR_M_GEOMEAN;
     const char *unit = speed ? "x" : " %";
     double scale = speed ? 1 : 100;
     int digits = speed ? 2 : 1;
-    if (row == NULL) {
-        return;
-    }
     if (isfinite(row->x.value)) {
         snprintf(number, sizeof number, "%.*f%s", digits, scale * row->x.value, unit);
     }
@@ -187,11 +173,10 @@ static void levels(const struct tr_tables *all, const char *view, struct kg_buf 
                 "<th class=\"n\">problems</th>",
                 last ? "Last turn" : "Best of all turns");
     for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
-        const struct tr_row *row = row_of(all, &first->view[v], column[i].metric, column[i].p);
+        const struct tr_row *row =
+            tr_tables_row(all, &first->view[v], column[i].metric, column[i].p);
         kg_buf_addf(out, "<th class=\"n\">%s</th>",
-                    row == NULL                        ? ""
-                    : column[i].metric == TR_M_GEOMEAN ? "speed-up"
-                                                       : row_title(row));
+                    column[i].metric == TR_M_GEOMEAN ? "speed-up" : row_title(row));
     }
     kg_buf_adds(out, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < all->n; i++) {
@@ -200,10 +185,7 @@ static void levels(const struct tr_tables *all, const char *view, struct kg_buf 
         level_name(t, out);
         kg_buf_addf(out, "</td><td class=\"n\">%zu</td>", t->problems);
         for (size_t k = 0; k < sizeof column / sizeof *column; k++) {
-            const struct tr_row *row = row_of(all, &t->view[v], column[k].metric, column[k].p);
-            if (row != NULL) {
-                cell(row, out);
-            }
+            cell(tr_tables_row(all, &t->view[v], column[k].metric, column[k].p), out);
         }
         kg_buf_adds(out, "</tr>\n");
     }
@@ -265,9 +247,9 @@ static void by_turn(const struct tr_tables *t, enum rl_of of, const char *title,
         *s = (struct rl_series){.name = rate[i].name, .point = p[i]};
         for (size_t v = 0; v < table->views && s->n < TURNS_SHOWN; v++) {
             const struct tr_view *view = &table->view[v];
-            const struct tr_row *row = row_of(t, view, rate[i].metric, rate[i].p);
+            const struct tr_row *row = tr_tables_row(t, view, rate[i].metric, rate[i].p);
             bool mine = view->of.of == of || view->of.turn == 1;
-            if (mine && row != NULL && isfinite(row->x.value)) {
+            if (mine && isfinite(row->x.value)) {
                 p[i][s->n++] = point_of((double)view->of.turn, &row->x);
             }
         }
