@@ -14,7 +14,7 @@ struct tr_trajectory {
     const char *configuration; /* SHA-256 of the gym's; "" is not known */
     const char *system;        /* NULL: none */
     const char *prompt;
-    const char *end; /* "done", "full", "infra", "defect" */
+    const char *end; /* "done", "full", "infra", "defect"; "open": it goes on */
     json_t *turns;   /* an array of at least one, taken over */
     json_t *extra;   /* an object, taken over; NULL: empty */
 };
