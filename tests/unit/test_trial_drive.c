@@ -350,6 +350,36 @@ static void test_an_error_is_judged_again_a_defect_is_not(void **state)
     json_decref(talk);
 }
 
+static void test_a_record_without_configuration_has_no_hash(void **state)
+{
+    (void)state;
+    struct stub s = {.answer = improve}, none = {.answer = refuse_all};
+    char *text = NULL;
+    size_t len;
+    json_t *record = NULL;
+    struct kg_buf out;
+    good(go(&s, "bare", 1, 1, (struct tr_budget){0}).code);
+    struct tr_folder *f = open_folder("bare");
+    good(tr_folder_record(f, "silu/s1/t1", &text, &len, &err));
+    good(kg_json_parse(text, len, "record", &record, &err));
+    assert_int_equal(json_object_del(record, "config"), 0);
+    kg_buf_init(&out, 1 << 24);
+    kg_json_dump(record, &out);
+    good(tr_folder_put_record(f, "silu/s1/t1", out.data, out.len, NULL, NULL, &err));
+    tr_folder_close(f);
+    kg_buf_deinit(&out);
+    json_decref(record);
+    free(text);
+    assert_int_equal(unlink("bare/trajectories.jsonl"), 0);
+    good(go(&none, "bare", 1, 1, (struct tr_budget){0}).code);
+    for (int i = 1; i <= 2; i++) {
+        json_t *talk = line_of("bare/trajectories.jsonl", i);
+        bool silu = strcmp(string_at(talk, "id"), "silu/s1") == 0;
+        assert_int_equal(strlen(string_at(talk, "configuration")), silu ? 0 : 64);
+        json_decref(talk);
+    }
+}
+
 static void test_a_model_that_changes_ends_the_run(void **state)
 {
     (void)state;
@@ -445,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_a_budget_ends_cleanly_and_can_grow),
         cmocka_unit_test(test_a_refused_key_ends_at_once),
         cmocka_unit_test(test_an_error_is_judged_again_a_defect_is_not),
+        cmocka_unit_test(test_a_record_without_configuration_has_no_hash),
         cmocka_unit_test(test_a_model_that_changes_ends_the_run),
         cmocka_unit_test(test_a_full_conversation_ends_alone),
         cmocka_unit_test(test_an_interrupt_keeps_all),

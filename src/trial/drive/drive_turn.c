@@ -170,9 +170,14 @@ static void take_facts(struct tr_turn *t, const struct tr_facts *f)
     t->coverage = f->coverage;
 }
 
+/* "" where there is none. */
 static void hash_json(const json_t *value, char out[KG_SHA256_HEX])
 {
     struct kg_buf text;
+    out[0] = '\0';
+    if (value == NULL) {
+        return;
+    }
     kg_buf_init(&text, TR_LINE_BYTES);
     kg_json_dump(value, &text);
     kg_sha256_hex(text.data, text.len, out);
