@@ -343,13 +343,24 @@ static void test_line_diff(void **state)
     struct kg_buf long_a, long_b;
     kg_buf_init(&long_a, 1 << 20);
     kg_buf_init(&long_b, 1 << 20);
-    for (int i = 0; i < TR_DIFF_LINES + 1; i++) {
+    for (int i = 0; i < 9000; i++) { /* what differs in the middle decides, not what stays around */
         kg_buf_addf(&long_a, "%d\n", i);
         kg_buf_addf(&long_b, "%s%d\n", i == 9 || i == 11 ? "x" : "", i);
     }
-    diff(
-        long_a.data, long_b.data,
-        "--- a\n+++ b\n@@ -7,9 +7,9 @@\n 6\n 7\n 8\n-9\n-10\n-11\n+x9\n+10\n+x11\n 12\n 13\n 14\n");
+    diff(long_a.data, long_b.data,
+         "--- a\n+++ b\n@@ -7,9 +7,9 @@\n 6\n 7\n 8\n-9\n+x9\n 10\n-11\n+x11\n 12\n 13\n 14\n");
+    kg_buf_reset(&long_b);
+    for (int i = 0; i < 9000; i++) {
+        kg_buf_addf(&long_b, "%s%d\n", i % 8999 == 0 || i == 4000 ? "" : "x", i);
+    }
+    struct kg_buf out; /* far too much: all between the ends goes, and all comes */
+    kg_buf_init(&out, 1 << 20);
+    tr_line_diff("a", long_a.data, "b", long_b.data, &out);
+    assert_memory_equal(out.data, "--- a\n+++ b\n@@ -1,9000 +1,9000 @@\n 0\n-1\n-2\n", 43);
+    assert_non_null(strstr(out.data, "\n-4000\n"));
+    assert_non_null(strstr(out.data, "\n-8998\n+x1\n"));
+    assert_non_null(strstr(out.data, "\n+4000\n"));
+    kg_buf_deinit(&out);
     kg_buf_deinit(&long_a);
     kg_buf_deinit(&long_b);
 }

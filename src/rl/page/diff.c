@@ -3,16 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/diff.h"
 #include "rl/page/page.h"
 
 enum { WORDS = 1600, LINES = 4000, AROUND = 3 };
-
-/* Parts of a text; those that both texts share at their ends are not compared. */
-struct text {
-    const char **part;
-    size_t *len;
-    int n;
-};
 
 static bool in_word(char c)
 {
@@ -37,166 +31,99 @@ static size_t line_of(const char *s)
     return len + (s[len] == '\n');
 }
 
-static void text_free(struct text *t)
+/* The parts of a text, [most], the caller's; NULL: too many, or no memory. */
+static struct kg_part *split(const char *s, size_t (*next)(const char *), int most, int *n)
 {
-    free(t->part);
-    free(t->len);
-}
-
-/* False: too many, or no memory. */
-static bool split(const char *s, size_t (*next)(const char *), int most, struct text *out)
-{
-    *out = (struct text){.part = calloc((size_t)most, sizeof *out->part),
-                         .len = calloc((size_t)most, sizeof *out->len)};
-    bool ok = out->part != NULL && out->len != NULL;
-    while (ok && *s != '\0') {
-        ok = out->n < most;
-        if (ok) {
-            out->part[out->n] = s;
-            out->len[out->n] = next(s);
-            s += out->len[out->n++];
-        }
+    struct kg_part *part = calloc((size_t)most, sizeof *part);
+    for (*n = 0; part != NULL && *s != '\0' && *n < most; s += part[(*n)++].len) {
+        part[*n] = (struct kg_part){s, next(s)};
     }
-    return ok;
+    if (*s != '\0') {
+        free(part);
+        part = NULL;
+    }
+    return part;
 }
 
-static bool equal(const struct text *a, int i, const struct text *b, int j)
-{
-    return a->len[i] == b->len[j] && memcmp(a->part[i], b->part[j], a->len[i]) == 0;
-}
-
-/* What happens to a part: of a DEL, of b KEEP and INS. */
-enum act { KEEP, DEL, INS };
+/* Signs are those of struct kg_change. */
 struct pen {
     struct kg_buf *out;
-    void (*put)(struct pen *, enum act, const struct text *, int);
-    enum act open;           /* words: of the span that is open; KEEP: none */
-    const struct text *kept; /* lines: equal ones that wait for what follows, [from, to) */
-    int from, to;
+    void (*put)(struct pen *, char sign, const struct kg_part *); /* NULL: there are no more */
+    char open;                  /* words: of the span that is open; ' ': none */
+    const struct kg_part *kept; /* lines: equal ones that wait for what follows, [n] in a row */
+    int n;
     bool any; /* lines: something was written */
 };
 
 /* Words of one kind in a row are one span. */
-static void put_word(struct pen *p, enum act act, const struct text *t, int i)
+static void put_word(struct pen *p, char sign, const struct kg_part *word)
 {
-    if (p->open != act) {
-        kg_buf_adds(p->out, p->open != KEEP ? "</span>" : "");
-        kg_buf_adds(p->out, act == DEL   ? "<span class=\"del\">"
-                            : act == INS ? "<span class=\"ins\">"
-                                         : "");
-        p->open = act;
+    if (p->open != sign) {
+        kg_buf_adds(p->out, p->open != ' ' ? "</span>" : "");
+        kg_buf_adds(p->out, sign == '-'   ? "<span class=\"del\">"
+                            : sign == '+' ? "<span class=\"ins\">"
+                                          : "");
+        p->open = sign;
     }
-    if (t != NULL) {
-        kg_html_bytes(p->out, t->part[i], t->len[i]);
+    if (word != NULL) {
+        kg_html_bytes(p->out, word->s, word->len);
     }
 }
 
-static void line(struct pen *p, const char *before, const struct text *t, int i)
+static void put(struct pen *p, const char *before, const struct kg_part *line)
 {
-    size_t len = t->len[i];
-    len -= len > 0 && t->part[i][len - 1] == '\n';
+    size_t len = line->len;
+    len -= len > 0 && line->s[len - 1] == '\n';
     kg_buf_adds(p->out, before);
-    kg_html_bytes(p->out, t->part[i], len);
+    kg_html_bytes(p->out, line->s, len);
     kg_buf_adds(p->out, before[0] == '<' ? "</span>\n" : "\n");
 }
 
 /* Of equal lines in a row: those beside a change, and how many are left out. last: none follows. */
 static void put_kept(struct pen *p, bool last)
 {
-    int head = p->any ? AROUND : 0, tail = last ? 0 : AROUND, n = p->to - p->from;
-    if (n > head + tail + 1) {
-        for (int i = p->from; i < p->from + head; i++) {
-            line(p, "  ", p->kept, i);
+    int head = p->any ? AROUND : 0, tail = last ? 0 : AROUND;
+    bool skips = p->n > head + tail + 1;
+    for (int i = 0; i < p->n; i++) {
+        if (!skips || i < head || i >= p->n - tail) {
+            put(p, "  ", &p->kept[i]);
+        } else if (i == head) {
+            kg_buf_addf(p->out, "<i>… %d equal lines</i>\n", p->n - head - tail);
         }
-        kg_buf_addf(p->out, "<i>… %d equal lines</i>\n", n - head - tail);
-        p->from = p->to - tail;
     }
-    for (int i = p->from; i < p->to; i++) {
-        line(p, "  ", p->kept, i);
-    }
-    p->from = p->to = 0;
+    p->n = 0;
 }
 
-static void put_line(struct pen *p, enum act act, const struct text *t, int i)
+static void put_line(struct pen *p, char sign, const struct kg_part *line)
 {
-    if (act == KEEP && t != NULL) {
-        p->from = p->to > p->from ? p->from : i;
-        p->to = i + 1;
-        p->kept = t;
+    if (sign == ' ' && line != NULL) {
+        p->kept = p->n++ > 0 ? p->kept : line;
         return;
     }
-    if (p->to > p->from) {
-        put_kept(p, t == NULL);
-    }
-    if (t != NULL) {
-        line(p, act == DEL ? "<span class=\"del\">- " : "<span class=\"ins\">+ ", t, i);
+    put_kept(p, line == NULL);
+    if (line != NULL) {
+        put(p, sign == '-' ? "<span class=\"del\">- " : "<span class=\"ins\">+ ", line);
         p->any = true;
     }
-}
-
-/* common [n+1][m+1]: length of the longest common part of what follows the first `skip` parts. */
-static void walk(const struct text *a, const struct text *b, const uint16_t *common, int skip,
-                 int n, int m, struct pen *p)
-{
-    int i = 0, j = 0;
-    for (int k = 0; k < skip; k++) {
-        p->put(p, KEEP, b, k);
-    }
-    while (i < n || j < m) {
-        const uint16_t *at = &common[(size_t)i * (size_t)(m + 1) + (size_t)j];
-        if (i < n && j < m && equal(a, skip + i, b, skip + j)) {
-            p->put(p, KEEP, b, skip + j++);
-            i++;
-        } else if (j == m || (i < n && at[m + 1] >= at[1])) {
-            p->put(p, DEL, a, skip + i++);
-        } else {
-            p->put(p, INS, b, skip + j++);
-        }
-    }
-    for (int k = skip + m; k < b->n; k++) {
-        p->put(p, KEEP, b, k);
-    }
-    p->put(p, KEEP, NULL, 0);
-}
-
-/* False: no memory, or far too much that differs. */
-static bool compare(const struct text *a, const struct text *b, struct pen *p)
-{
-    int skip = 0, n = a->n, m = b->n;
-    while (skip < n && skip < m && equal(a, skip, b, skip)) {
-        skip++;
-    }
-    while (n > skip && m > skip && equal(a, n - 1, b, m - 1)) {
-        n--;
-        m--;
-    }
-    n -= skip;
-    m -= skip;
-    uint16_t *common = calloc((size_t)(n + 1) * (size_t)(m + 1), sizeof *common);
-    if (common == NULL) {
-        return false;
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int j = m - 1; j >= 0; j--) {
-            uint16_t *at = &common[(size_t)i * (size_t)(m + 1) + (size_t)j];
-            uint16_t down = at[m + 1], right = at[1];
-            *at = equal(a, skip + i, b, skip + j) ? (uint16_t)(at[m + 2] + 1)
-                  : down > right                  ? down
-                                                  : right;
-        }
-    }
-    walk(a, b, common, skip, n, m, p);
-    free(common);
-    return true;
 }
 
 static bool diff(const char *x, const char *y, size_t (*next)(const char *), int most,
                  struct pen *p)
 {
-    struct text a, b = {0};
-    bool ok = split(x, next, most, &a) && split(y, next, most, &b) && compare(&a, &b, p);
-    text_free(&a);
-    text_free(&b);
+    int na = 0, nb = 0;
+    struct kg_part *a = split(x, next, most, &na), *b = split(y, next, most, &nb);
+    struct kg_change *c = calloc((size_t)na + (size_t)nb + 1, sizeof *c);
+    bool ok = a != NULL && b != NULL && c != NULL;
+    int n = ok ? kg_diff(a, na, b, nb, c) : 0;
+    for (int i = 0; i < n; i++) {
+        p->put(p, c[i].sign, c[i].sign == '-' ? &a[c[i].a] : &b[c[i].b]);
+    }
+    if (ok) {
+        p->put(p, ' ', NULL);
+    }
+    free(a);
+    free(b);
+    free(c);
     return ok;
 }
 
@@ -212,7 +139,7 @@ void rl_page_diff_lines(const char *a, const char *b, struct kg_buf *out)
 
 void rl_page_diff(const char *a, const char *b, struct kg_buf *out)
 {
-    struct pen p = {.out = out, .put = put_word};
+    struct pen p = {.out = out, .put = put_word, .open = ' '};
     size_t at = out->len;
     kg_buf_adds(out, "<pre class=\"diff\">");
     if (diff(a, b, word_of, WORDS, &p)) {

@@ -4,10 +4,8 @@
 
 #include "base/buf.h"
 
-/* Appends "--- a\n+++ b\n@@ ...". Equal texts: nothing. Texts of more than TR_DIFF_LINES lines are
- * given as one change of all lines between the first and the last that differ. Memory: 4 bytes for
- * each pair of lines. Memory exhausted: as if they were too long. */
-enum { TR_DIFF_LINES = 2000 };
+/* Appends "--- a\n+++ b\n@@ ...". Equal texts: nothing. Texts that differ in far too much are one
+ * change (base/diff.h). */
 void tr_line_diff(const char *name_a, const char *a, const char *name_b, const char *b,
                   struct kg_buf *out);
 
