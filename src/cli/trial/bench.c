@@ -46,20 +46,6 @@ static const char examples[] =
     "exit status: 0 done; 1 done, but some turns have no verdict or the budget was\n"
     "used up, so the tables are partial; 2 error or interrupted\n";
 
-static enum kg_code unknown(const char *word, struct kg_err *err)
-{
-    const char *list[64];
-    size_t n = 0;
-    for (const char *const *f = kg_cli_bench_flags; *f != NULL; f++) {
-        list[n++] = *f;
-    }
-    for (const char *const *f = kg_cli_trial_flags; *f != NULL && n < 63; f++) {
-        list[n++] = *f;
-    }
-    list[n] = NULL;
-    return kg_cli_unknown("bench", word, list, NULL, err);
-}
-
 static enum kg_code word(struct kg_bench *b, int argc, char **argv, int at, int *used,
                          struct kg_err *err)
 {
@@ -83,7 +69,7 @@ static enum kg_code word(struct kg_bench *b, int argc, char **argv, int at, int 
     }
     *used = 1;
     if (w[0] == '-') {
-        return unknown(w, err);
+        return tr_args_unknown("bench", w, kg_cli_bench_flags, err);
     }
     if (b->suite != NULL) {
         return kg_fail(err, KG_E_USAGE, "one suite, not `%.60s` as well", w);

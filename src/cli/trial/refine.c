@@ -91,20 +91,6 @@ static enum kg_code named(struct args *a, int argc, char **argv, int at, int *us
     return *used ? real("--target", value, &a->target, err) : KG_OK;
 }
 
-static enum kg_code unknown(const char *flag, struct kg_err *err)
-{
-    const char *list[96];
-    const char *const *const tables[] = {kg_cli_refine_flags, kg_cli_trial_flags};
-    size_t n = 0;
-    for (size_t t = 0; t < 2; t++) {
-        for (const char *const *f = tables[t]; *f != NULL && n < 95; f++) {
-            list[n++] = *f;
-        }
-    }
-    list[n] = NULL;
-    return kg_cli_unknown("refine", flag, list, NULL, err);
-}
-
 static enum kg_code word(struct args *a, int argc, char **argv, int at, int *used,
                          struct kg_err *err)
 {
@@ -129,7 +115,7 @@ static enum kg_code word(struct args *a, int argc, char **argv, int at, int *use
         return err->code;
     }
     if (argv[at][0] == '-' && argv[at][1] != '\0') {
-        return unknown(argv[at], err);
+        return tr_args_unknown("refine", argv[at], kg_cli_refine_flags, err);
     }
     if (a->problem != NULL) {
         return kg_fail(err, KG_E_USAGE, "one problem, not `%.60s` as well; `kgym bench` takes many",
@@ -287,13 +273,8 @@ static enum kg_code refine(const struct args *a, struct open *o, const struct sc
                            struct tr_refine_outcome *out, struct kg_err *err)
 {
     const struct tr_args *c = &a->common;
-    const struct kgym_options again = {.size = sizeof again,
-                                       .preset = c->preset,
-                                       .settings = c->set,
-                                       .nsettings = (size_t)c->nset,
-                                       .workers = 1,
-                                       .gym = c->gym,
-                                       .token_file = c->token_file};
+    struct kgym_options again = tr_args_gym(c);
+    again.workers = 1;
     struct screen screen = *s;
     screen.drive = o->drive;
     screen.since_ns = kg_clock_ns();

@@ -246,6 +246,22 @@ enum kg_code tr_args_word(struct tr_args *a, int argc, char **argv, int at, int 
     return KG_OK;
 }
 
+enum kg_code tr_args_unknown(const char *command, const char *word, const char *const *own,
+                             struct kg_err *err)
+{
+    const char *list[64];
+    const char *const *const tables[] = {own, kg_cli_trial_flags};
+    size_t n = 0;
+    for (size_t t = 0; t < 2; t++) {
+        for (const char *const *f = tables[t]; *f != NULL; f++) {
+            KG_ASSERT(n < sizeof list / sizeof *list - 1);
+            list[n++] = *f;
+        }
+    }
+    list[n] = NULL;
+    return kg_cli_unknown(command, word, list, NULL, err);
+}
+
 enum kg_code tr_args_check(const struct tr_args *a, const char *command, struct kg_err *err)
 {
     if (a->policy.policy == NULL) {
@@ -268,17 +284,22 @@ enum kg_code tr_args_check(const struct tr_args *a, const char *command, struct 
 
 /* --- opening --- */
 
+struct kgym_options tr_args_gym(const struct tr_args *a)
+{
+    return (struct kgym_options){.size = sizeof(struct kgym_options),
+                                 .preset = a->preset,
+                                 .settings = a->set,
+                                 .nsettings = (size_t)a->nset,
+                                 .workers = (int)a->workers,
+                                 .gym = a->gym,
+                                 .token_file = a->token_file};
+}
+
 enum kg_code tr_args_pool(const struct tr_args *a, const char *id, struct kgym_pool **out,
                           struct kg_err *err)
 {
-    const struct kgym_options o = {.size = sizeof o,
-                                   .preset = a->preset,
-                                   .settings = a->set,
-                                   .nsettings = (size_t)a->nset,
-                                   .workers = (int)a->workers,
-                                   .gym = a->gym,
-                                   .token_file = a->token_file,
-                                   .run = a->gym != NULL ? id : NULL};
+    struct kgym_options o = tr_args_gym(a);
+    o.run = a->gym != NULL ? id : NULL;
     struct kgym_error why = {0};
     return kgym_open(&o, out, &why) == KGYM_OK
                ? KG_OK

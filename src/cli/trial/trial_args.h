@@ -28,12 +28,18 @@ enum kg_code tr_args_word(struct tr_args *a, int argc, char **argv, int at, int 
 /* A number of a command's own option, `--name VALUE`; *used as above. KG_E_USAGE. */
 enum kg_code tr_args_whole(const char *name, int64_t lo, int64_t hi, int argc, char **argv, int at,
                            int *used, int64_t *out, struct kg_err *err) KG_MUST_USE;
+/* KG_E_USAGE: no such option; the message names the nearest of the common and of own
+ * (NULL-terminated). */
+enum kg_code tr_args_unknown(const char *command, const char *word, const char *const *own,
+                             struct kg_err *err) KG_MUST_USE;
 /* KG_E_USAGE: --policy or --out is missing. */
 enum kg_code tr_args_check(const struct tr_args *a, const char *command,
                            struct kg_err *err) KG_MUST_USE;
 /* The lines of the common options for a help text. */
 extern const char tr_args_help[];
 
+/* How a pool is opened; what it names is borrowed from a. */
+struct kgym_options tr_args_gym(const struct tr_args *a);
 /* id: of the run. After success the caller closes it. Errors: those of kgym_open. */
 enum kg_code tr_args_pool(const struct tr_args *a, const char *id, struct kgym_pool **out,
                           struct kg_err *err) KG_MUST_USE;
