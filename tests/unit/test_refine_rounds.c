@@ -254,7 +254,7 @@ static void test_context_stays_below_its_limit(void **state)
             struct tr_rounds_options o = options((enum tr_strategy)s);
             int n;
             o.plan.context = m.context;
-            o.plan.metric = (enum tr_metric)(seed % TR_METRICS);
+            o.plan.metric = (enum tr_by)(seed % TR_BY_KINDS);
             struct tr_rounds *r = run(&m, &o);
             tr_rounds_list(r, &n);
             bool ends = s == TR_VANILLA || s == TR_NO_FEEDBACK;

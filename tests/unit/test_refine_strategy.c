@@ -231,16 +231,16 @@ static void test_names(void **state)
         assert_int_equal(tr_strategy_parse(tr_strategy_name((enum tr_strategy)i), &s, &err), KG_OK);
         assert_int_equal(s, i);
     }
-    for (int i = 0; i < TR_METRICS; i++) {
-        enum tr_metric m;
-        assert_int_equal(tr_metric_parse(tr_metric_name((enum tr_metric)i), &m, &err), KG_OK);
+    for (int i = 0; i < TR_BY_KINDS; i++) {
+        enum tr_by m;
+        assert_int_equal(tr_by_parse(tr_by_name((enum tr_by)i), &m, &err), KG_OK);
         assert_int_equal(m, i);
     }
     enum tr_strategy s;
-    enum tr_metric m;
+    enum tr_by m;
     assert_int_equal(tr_strategy_parse("top", &s, &err), KG_E_USAGE);
     assert_non_null(strstr(err.message, "top-w"));
-    assert_int_equal(tr_metric_parse("speed", &m, &err), KG_E_USAGE);
+    assert_int_equal(tr_by_parse("speed", &m, &err), KG_E_USAGE);
 }
 
 int main(void)

@@ -22,7 +22,7 @@ struct args {
     struct tr_args common;
     const char *problem;
     enum tr_strategy strategy;
-    enum tr_metric metric;
+    enum tr_by metric;
     int64_t w, depth, turns, patience;
     double target;
 };
@@ -83,7 +83,7 @@ static enum kg_code named(struct args *a, int argc, char **argv, int at, int *us
         return err->code;
     }
     if (*used) {
-        return tr_metric_parse(value, &a->metric, err);
+        return tr_by_parse(value, &a->metric, err);
     }
     if (kg_cli_value("--target", argc, argv, at, used, &value, err) != KG_OK) {
         return err->code;
@@ -175,11 +175,11 @@ static json_t *run_of(const struct args *a, const struct open *o, const char *id
     json_t *run = tr_args_run(&a->common, &o->policy, "refine", id);
     json_object_set_new(run, "suite", tr_args_suite(&o->suite, NULL));
     json_object_set_new(run, "turns", json_integer(a->turns));
-    json_object_set_new(
-        run, "options",
-        json_pack("{s:s, s:s, s:I, s:I, s:I}", "strategy", tr_strategy_name(a->strategy), "metric",
-                  tr_metric_name(a->metric), "w", (json_int_t)a->w, "depth", (json_int_t)a->depth,
-                  "context", (json_int_t)a->common.policy.sampling.context));
+    json_object_set_new(run, "options",
+                        json_pack("{s:s, s:s, s:I, s:I, s:I}", "strategy",
+                                  tr_strategy_name(a->strategy), "metric", tr_by_name(a->metric),
+                                  "w", (json_int_t)a->w, "depth", (json_int_t)a->depth, "context",
+                                  (json_int_t)a->common.policy.sampling.context));
     return run;
 }
 

@@ -40,9 +40,9 @@ static double alone(const double *num, const double *den, size_t n, bool exps)
 }
 
 static void add_row(const struct sides *s, struct rl_view v, struct tr_compare_row *row,
-                    struct tr_plan *plan, double *work)
+                    struct tr_stats *stats, double *work)
 {
-    struct tr_plan_room room = tr_plan_room(plan);
+    struct tr_stats_room room = tr_stats_room(stats);
     size_t n = s->a.results.problems;
     bool exps = tr_metric_exps(row->metric);
     double *da = tr_metric_sums(&s->a, v, row->metric, row->p, room.num_a, room.den_a);
@@ -52,11 +52,11 @@ static void add_row(const struct sides *s, struct rl_view v, struct tr_compare_r
     row->detectable =
         da == NULL && db == NULL ? detectable(room.num_a, room.num, n, work) : (double)NAN;
     const struct rl_statistic x = {room.num_a, da, room.num, db, exps};
-    tr_plan_add(plan, &x, false, &row->difference);
+    tr_stats_add(stats, &x, false, &row->difference);
 }
 
 static enum kg_code add_view(const struct tr_compare *c, const struct sides *s,
-                             struct tr_compare_view *out, struct tr_plan *plan, double *work,
+                             struct tr_compare_view *out, struct tr_stats *stats, double *work,
                              struct kg_err *err)
 {
     bool best = out->of.of == RL_OF_BEST;
@@ -69,7 +69,7 @@ static enum kg_code add_view(const struct tr_compare *c, const struct sides *s,
         struct tr_compare_row *row = &out->row[i];
         *row = (struct tr_compare_row){.metric = s->row[i].metric, .p = s->row[i].p};
         memcpy(row->name, s->row[i].name, sizeof row->name);
-        add_row(s, out->of, row, plan, work);
+        add_row(s, out->of, row, stats, work);
     }
     return KG_OK;
 }
@@ -78,23 +78,23 @@ static enum kg_code make_table(struct tr_compare *c, const struct sides *s, int 
                                struct kg_err *err)
 {
     struct tr_compare_table *x = &c->table[c->n++];
-    struct tr_plan *plan = NULL;
+    struct tr_stats *stats = NULL;
     x->level = level;
     x->problems = s->a.results.problems;
     double *work = calloc(x->problems, sizeof *work);
     if (work == NULL) {
         return kg_fail_memory(err, KG_E_HOST, "no memory for a table");
     }
-    enum kg_code code = tr_plan_create(x->problems, s->options, &plan, err);
+    enum kg_code code = tr_stats_create(x->problems, s->options, &stats, err);
     for (size_t i = 0; i < (c->turn > 1 ? 2 : 1) && code == KG_OK; i++) {
         struct tr_compare_view *v = &x->view[x->views++];
         v->of = (struct rl_view){i == 0 ? RL_OF_TURN : RL_OF_BEST, c->turn};
-        code = add_view(c, s, v, plan, work, err);
+        code = add_view(c, s, v, stats, work, err);
     }
     if (code == KG_OK) {
-        tr_plan_run(plan);
+        tr_stats_run(stats);
     }
-    tr_plan_destroy(plan);
+    tr_stats_destroy(stats);
     free(work);
     return code;
 }

@@ -59,9 +59,9 @@ static enum kg_code allocate(const struct tr_tables *t, struct tr_table *x, stru
 /* --- what they say --- */
 
 static void add_row(const struct tr_tables *t, const struct tr_outcomes *o, struct rl_view v,
-                    struct tr_row *row, struct tr_plan *plan)
+                    struct tr_row *row, struct tr_stats *stats)
 {
-    struct tr_plan_room room = tr_plan_room(plan);
+    struct tr_stats_room room = tr_stats_room(stats);
     const double none = (double)NAN;
     size_t n = o->results.problems;
     row->half_full = none;
@@ -71,11 +71,11 @@ static void add_row(const struct tr_tables *t, const struct tr_outcomes *o, stru
             HALF_OF_95 * rl_standard_error(room.num, n) * sqrt((double)n / (double)t->bench->of);
     }
     const struct rl_statistic s = {.num = room.num, .den = den};
-    tr_plan_add(plan, &s, tr_metric_exps(row->metric), &row->x);
+    tr_stats_add(stats, &s, tr_metric_exps(row->metric), &row->x);
 }
 
 static void add_view(const struct tr_tables *t, const struct tr_outcomes *o, struct tr_view *v,
-                     struct tr_plan *plan, double *work)
+                     struct tr_stats *stats, double *work)
 {
     const double none = (double)NAN;
     for (size_t i = 0; i < t->rows; i++) {
@@ -85,13 +85,13 @@ static void add_view(const struct tr_tables *t, const struct tr_outcomes *o, str
                                           none, none, 0};
             row->half_full = none;
         } else {
-            add_row(t, o, v->of, row, plan);
+            add_row(t, o, v->of, row, stats);
         }
     }
 }
 
 static enum kg_code add_pass(const struct tr_tables *t, const struct tr_outcomes *o,
-                             struct rl_view v, struct tr_pass *pass, struct tr_plan *plan,
+                             struct rl_view v, struct tr_pass *pass, struct tr_stats *stats,
                              struct kg_err *err)
 {
     enum kg_code code = KG_OK;
@@ -104,25 +104,25 @@ static enum kg_code add_pass(const struct tr_tables *t, const struct tr_outcomes
             tr_tables_name_p(pass[i].name, sizeof pass->name, "fast_", pass[i].p, "");
         }
         for (size_t j = 0; j < t->nk && code == KG_OK; j++) {
-            struct tr_plan_room room = tr_plan_room(plan);
+            struct tr_stats_room room = tr_stats_room(stats);
             code = rl_metrics_pass_at(&o->results, v, t->k[j], pass[i].p, &mean, room.num, err);
             const struct rl_statistic s = {.num = room.num};
-            tr_plan_add(plan, &s, false, &pass[i].x[j]);
+            tr_stats_add(stats, &s, false, &pass[i].x[j]);
         }
     }
     return code;
 }
 
-static void add_curve(const struct tr_outcomes *o, struct tr_curve *c, struct tr_plan *plan)
+static void add_curve(const struct tr_outcomes *o, struct tr_curve *c, struct tr_stats *stats)
 {
     const struct rl_view view[] = {rl_view_last(&o->results), {RL_OF_BEST, o->results.turns}};
     for (size_t i = 0; i < 2 * c->n; i++) {
-        struct tr_plan_room room = tr_plan_room(plan);
+        struct tr_stats_room room = tr_stats_room(stats);
         bool best = i >= c->n;
         size_t at = best ? i - c->n : i;
         (void)rl_metrics_fast(&o->results, view[best], c->p[at], false, room.num);
         const struct rl_statistic s = {.num = room.num};
-        tr_plan_add(plan, &s, false, best ? &c->best[at] : &c->last[at]);
+        tr_stats_add(stats, &s, false, best ? &c->best[at] : &c->last[at]);
     }
 }
 
@@ -141,32 +141,32 @@ static enum kg_code make_table(struct tr_tables *t, const struct tr_outcomes *o,
                                struct tr_curve *curve, struct kg_err *err)
 {
     struct tr_table *x = &t->table[t->n++];
-    struct tr_plan *plan = NULL;
+    struct tr_stats *stats = NULL;
     bool prices = t->bench->price_in > 0 || t->bench->price_out > 0;
     x->level = level;
     x->problems = o->results.problems;
     double *work = calloc(o->results.problems * o->results.samples, sizeof *work);
     enum kg_code code = work != NULL ? allocate(t, x, err)
                                      : kg_fail_memory(err, KG_E_HOST, "no memory for a table");
-    code = code == KG_OK ? tr_plan_create(x->problems, &t->options, &plan, err) : code;
+    code = code == KG_OK ? tr_stats_create(x->problems, &t->options, &stats, err) : code;
     for (size_t i = 0; i < x->views && code == KG_OK; i++) {
         name_view(&x->view[i], i, t->bench->turns);
         t->rows = tr_tables_rows(t->p, t->np, prices, x->view[i].row);
-        add_view(t, o, &x->view[i], plan, work);
+        add_view(t, o, &x->view[i], stats, work);
     }
     if (code == KG_OK) {
         struct rl_view best = {RL_OF_BEST, t->bench->turns};
         count_correct(o, x);
-        code = add_pass(t, o, rl_view_last(&o->results), x->last, plan, err);
-        code = code == KG_OK ? add_pass(t, o, best, x->best, plan, err) : code;
+        code = add_pass(t, o, rl_view_last(&o->results), x->last, stats, err);
+        code = code == KG_OK ? add_pass(t, o, best, x->best, stats, err) : code;
     }
     if (code == KG_OK && curve != NULL) {
-        add_curve(o, curve, plan);
+        add_curve(o, curve, stats);
     }
     if (code == KG_OK) {
-        tr_plan_run(plan);
+        tr_stats_run(stats);
     }
-    tr_plan_destroy(plan);
+    tr_stats_destroy(stats);
     free(work);
     return code;
 }

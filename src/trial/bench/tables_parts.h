@@ -50,18 +50,18 @@ static inline bool tr_metric_exps(enum tr_metric m)
 }
 
 /* Statistics over the same problems, computed some at a time. */
-struct tr_plan;
-enum kg_code tr_plan_create(size_t problems, const struct tr_tables_options *o,
-                            struct tr_plan **out, struct kg_err *err) KG_MUST_USE;
-void tr_plan_destroy(struct tr_plan *p);
+struct tr_stats;
+enum kg_code tr_stats_create(size_t problems, const struct tr_tables_options *o,
+                             struct tr_stats **out, struct kg_err *err) KG_MUST_USE;
+void tr_stats_destroy(struct tr_stats *p);
 /* Room for the next statistic; a and b: num and den of its arms, [problems] each. */
-struct tr_plan_room {
+struct tr_stats_room {
     double *num_a, *den_a, *num, *den;
 };
-struct tr_plan_room tr_plan_room(struct tr_plan *p);
-/* Takes what was put into the room. to: set at tr_plan_run or before. exps: of a mean of logs. */
-void tr_plan_add(struct tr_plan *p, const struct rl_statistic *s, bool exps,
-                 struct rl_interval *to);
-void tr_plan_run(struct tr_plan *p);
+struct tr_stats_room tr_stats_room(struct tr_stats *p);
+/* Takes what was put into the room. to: set at tr_stats_run or before. exps: of a mean of logs. */
+void tr_stats_add(struct tr_stats *p, const struct rl_statistic *s, bool exps,
+                  struct rl_interval *to);
+void tr_stats_run(struct tr_stats *p);
 
 #endif

@@ -17,7 +17,7 @@ static enum kg_code submit(void *self, const struct tr_ask *ask, struct kg_err *
     struct tr_endpoint *e = self;
     struct tr_flight *f = NULL;
     for (int i = 0; i < e->parallel && f == NULL; i++) {
-        f = e->flight[i].state == TR_FREE ? &e->flight[i] : NULL;
+        f = e->flight[i].state == TR_FLIGHT_FREE ? &e->flight[i] : NULL;
     }
     if (f == NULL) {
         return kg_fail(err, KG_E_LIMIT, "endpoint: %d requests are under way", e->parallel);
@@ -31,7 +31,7 @@ static enum kg_code submit(void *self, const struct tr_ask *ask, struct kg_err *
         f->body = NULL;
         return kg_fail_memory(err, KG_E_HOST, "endpoint: no memory for a reply");
     }
-    f->state = TR_WAITS;
+    f->state = TR_FLIGHT_WAITS;
     f->tag = ask->tag;
     f->seed = tr_request_seed(ask);
     f->due_ns = 0;
@@ -44,7 +44,7 @@ static int pending(const void *self)
     const struct tr_endpoint *e = self;
     int n = 0;
     for (int i = 0; i < e->parallel; i++) {
-        n += e->flight[i].state != TR_FREE;
+        n += e->flight[i].state != TR_FLIGHT_FREE;
     }
     return n;
 }
@@ -62,7 +62,7 @@ static void send_due(struct tr_endpoint *e)
     for (int i = 0; i < e->parallel && now >= e->hold_ns; i++) {
         struct tr_flight *f = &e->flight[i];
         struct kg_err err = KG_ERR_INIT;
-        if (f->state != TR_WAITS || f->due_ns > now) {
+        if (f->state != TR_FLIGHT_WAITS || f->due_ns > now) {
             continue;
         }
         f->first_ns = f->tries == 0 ? now : f->first_ns;
@@ -99,7 +99,7 @@ static void end_silent(struct tr_endpoint *e)
     int64_t now = kg_clock_ns();
     for (int i = 0; i < e->parallel; i++) {
         struct tr_flight *f = &e->flight[i];
-        if (f->state == TR_FLIES && now >= silent_at(e, f)) {
+        if (f->state == TR_FLIGHT_FLIES && now >= silent_at(e, f)) {
             tr_outcome(f, CURLE_OPERATION_TIMEDOUT, true);
         }
     }
@@ -110,7 +110,7 @@ static struct tr_reply *landed(struct tr_endpoint *e)
     struct tr_flight *first = NULL;
     for (int i = 0; i < e->parallel; i++) {
         struct tr_flight *f = &e->flight[i];
-        if (f->state == TR_LANDED && (first == NULL || f->landed < first->landed)) {
+        if (f->state == TR_FLIGHT_LANDED && (first == NULL || f->landed < first->landed)) {
             first = f;
         }
     }
@@ -118,7 +118,7 @@ static struct tr_reply *landed(struct tr_endpoint *e)
     if (first != NULL) {
         tr_flight_clear(first);
         first->reply = NULL;
-        first->state = TR_FREE;
+        first->state = TR_FLIGHT_FREE;
     }
     return r;
 }
@@ -130,10 +130,10 @@ static int wait_ms(const struct tr_endpoint *e, int64_t until_ns)
     next = until_ns >= 0 && until_ns < next ? until_ns : next;
     for (int i = 0; i < e->parallel; i++) {
         const struct tr_flight *f = &e->flight[i];
-        int64_t at = f->state == TR_FLIES                             ? silent_at(e, f)
-                     : f->state == TR_WAITS && f->due_ns > e->hold_ns ? f->due_ns
-                     : f->state == TR_WAITS                           ? e->hold_ns
-                                                                      : next;
+        int64_t at = f->state == TR_FLIGHT_FLIES                             ? silent_at(e, f)
+                     : f->state == TR_FLIGHT_WAITS && f->due_ns > e->hold_ns ? f->due_ns
+                     : f->state == TR_FLIGHT_WAITS                           ? e->hold_ns
+                                                                             : next;
         next = at < next ? at : next;
     }
     return next <= now ? 0 : (int)((next - now + 999999) / 1000000);

@@ -22,7 +22,7 @@ static struct tr_reply *fill(struct tr_flight *f)
     r->logprob = NAN;
     r->usage.tries = f->tries;
     r->usage.seconds = f->tries > 0 ? (double)(kg_clock_ns() - f->first_ns) * 1e-9 : 0;
-    f->state = TR_LANDED;
+    f->state = TR_FLIGHT_LANDED;
     f->landed = ++f->endpoint->landed;
     json_decref(f->body);
     f->body = NULL;
@@ -85,7 +85,7 @@ static void again(struct tr_flight *f, enum kg_code code, double asked_s, const 
     f->odd += code == KG_E_INPUT;
     if (f->odd < TR_ODD_TRIES && so_far + wait <= patience) {
         f->due_ns = now + (int64_t)(wait * 1e9);
-        f->state = TR_WAITS;
+        f->state = TR_FLIGHT_WAITS;
         if (f->status == 429 && asked_s >= 0 && f->due_ns > e->hold_ns) {
             e->hold_ns = f->due_ns; /* a limit of the rate is that of all */
         }
@@ -136,7 +136,7 @@ static void on_refusal(struct tr_flight *f)
     enum tr_fate fate = tr_refusal_fate(status, &w);
     if (fate == TR_NEVER && tr_request_without(e, f->sent_without, status, &w)) {
         f->due_ns = kg_clock_ns();
-        f->state = TR_WAITS;
+        f->state = TR_FLIGHT_WAITS;
         return;
     }
     snprintf(text, sizeof text, "it %s (HTTP %d)%s%s%s",

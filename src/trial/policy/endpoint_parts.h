@@ -9,7 +9,7 @@
 #include "trial/policy/refusal.h"
 #include "trial/policy/sse.h"
 
-enum tr_flight_state { TR_FREE, TR_WAITS, TR_FLIES, TR_LANDED };
+enum tr_flight_state { TR_FLIGHT_FREE, TR_FLIGHT_WAITS, TR_FLIGHT_FLIES, TR_FLIGHT_LANDED };
 
 /* How the body of an answer is read. */
 enum tr_form { TR_FORM_OPEN, TR_FORM_EVENTS, TR_FORM_JSON, TR_FORM_ERROR, TR_FORM_WRONG };

@@ -13,7 +13,7 @@
 
 void tr_flight_init(struct tr_endpoint *e, struct tr_flight *f)
 {
-    *f = (struct tr_flight){.endpoint = e, .state = TR_FREE};
+    *f = (struct tr_flight){.endpoint = e, .state = TR_FLIGHT_FREE};
     kg_buf_init(&f->sent, 1);
     tr_sse_init(&f->sse, MAX_LINE);
     tr_completion_init(&f->got);
@@ -219,7 +219,7 @@ enum kg_code tr_transfer_begin(struct tr_flight *f, struct kg_err *err)
     if (c->multi_add_handle(e->multi, f->easy) != CURLM_OK) {
         return kg_fail_memory(err, KG_E_HOST, "endpoint: libcurl takes no further request");
     }
-    f->state = TR_FLIES;
+    f->state = TR_FLIGHT_FLIES;
     return KG_OK;
 }
 

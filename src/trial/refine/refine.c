@@ -83,10 +83,10 @@ static json_t *summary_of(const struct run *run, const struct tr_refine_outcome 
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:i, s:o, s:{s:I, s:I}, s:f}",
                      "schema", "kgym.refine/1", "problem", run->o->problem->name, "strategy",
                      tr_strategy_name(run->o->plan.strategy), "metric",
-                     tr_metric_name(run->o->plan.metric), "ending", tr_ending_name(out->ending),
-                     "why", kg_json_text(out->why, strlen(out->why)), "rounds", out->rounds,
-                     "correct", out->correct, "judged_again", out->again, "best", best, "tokens",
-                     "in", (json_int_t)c.totals.tokens_in, "out", (json_int_t)c.totals.tokens_out,
+                     tr_by_name(run->o->plan.metric), "ending", tr_ending_name(out->ending), "why",
+                     kg_json_text(out->why, strlen(out->why)), "rounds", out->rounds, "correct",
+                     out->correct, "judged_again", out->again, "best", best, "tokens", "in",
+                     (json_int_t)c.totals.tokens_in, "out", (json_int_t)c.totals.tokens_out,
                      "money", c.money);
 }
 

@@ -7,14 +7,14 @@
 static const char *const strategies[TR_STRATEGIES] = {
     "vanilla", "top-w",      "window", "last-w", "parallel", "parallel-then-sequential",
     "restart", "no-feedback"};
-static const char *const metrics[TR_METRICS] = {"reward", "speedup", "coverage", "lexicographic"};
+static const char *const metrics[TR_BY_KINDS] = {"reward", "speedup", "coverage", "lexicographic"};
 
 const char *tr_strategy_name(enum tr_strategy s)
 {
     return strategies[s];
 }
 
-const char *tr_metric_name(enum tr_metric m)
+const char *tr_by_name(enum tr_by m)
 {
     return metrics[m];
 }
@@ -41,14 +41,14 @@ enum kg_code tr_strategy_parse(const char *name, enum tr_strategy *out, struct k
     return KG_OK;
 }
 
-enum kg_code tr_metric_parse(const char *name, enum tr_metric *out, struct kg_err *err)
+enum kg_code tr_by_parse(const char *name, enum tr_by *out, struct kg_err *err)
 {
-    int i = find(metrics, TR_METRICS, name);
-    if (i == TR_METRICS) {
+    int i = find(metrics, TR_BY_KINDS, name);
+    if (i == TR_BY_KINDS) {
         return kg_fail(err, KG_E_USAGE,
                        "no metric `%.40s`: reward, speedup, coverage or lexicographic", name);
     }
-    *out = (enum tr_metric)i;
+    *out = (enum tr_by)i;
     return KG_OK;
 }
 

@@ -32,19 +32,19 @@ enum tr_strategy {
     TR_NO_FEEDBACK,
     TR_STRATEGIES
 };
-enum tr_metric {
-    TR_BY_REWARD,
-    TR_BY_SPEEDUP,
-    TR_BY_COVERAGE,
-    TR_BY_COVERAGE_REWARD, /* coverage, then reward: "lexicographic" */
-    TR_METRICS
+enum tr_by { /* what a metric goes by */
+             TR_BY_REWARD,
+             TR_BY_SPEEDUP,
+             TR_BY_COVERAGE,
+             TR_BY_COVERAGE_REWARD, /* coverage, then reward: "lexicographic" */
+             TR_BY_KINDS
 };
 const char *tr_strategy_name(enum tr_strategy s);
-const char *tr_metric_name(enum tr_metric m);
+const char *tr_by_name(enum tr_by m);
 /* KG_E_USAGE names those that there are. */
 enum kg_code tr_strategy_parse(const char *name, enum tr_strategy *out,
                                struct kg_err *err) KG_MUST_USE;
-enum kg_code tr_metric_parse(const char *name, enum tr_metric *out, struct kg_err *err) KG_MUST_USE;
+enum kg_code tr_by_parse(const char *name, enum tr_by *out, struct kg_err *err) KG_MUST_USE;
 
 enum { TR_ROUNDS_MAX = 1000, TR_SHOWN_MAX = TR_ROUNDS_MAX };
 
@@ -59,7 +59,7 @@ struct tr_past {
 
 struct tr_plan {
     enum tr_strategy strategy;
-    enum tr_metric metric;
+    enum tr_by metric;
     int w;           /* of top-w, window, last-w: 1 or more */
     int depth;       /* of parallel-sequential: turns of a conversation, 1 or more */
     int rounds;      /* of the whole run: 1 to TR_ROUNDS_MAX */

@@ -6,7 +6,7 @@
 
 enum { ROOM = 64, ARRAYS = 4 }; /* ROOM: 5 MB of values at 10 000 resamples */
 
-struct tr_plan {
+struct tr_stats {
     size_t problems, resamples, n;
     uint64_t seed;
     struct rl_statistic s[ROOM];
@@ -17,10 +17,10 @@ struct tr_plan {
     size_t *draw; /* [problems] */
 };
 
-enum kg_code tr_plan_create(size_t problems, const struct tr_tables_options *o,
-                            struct tr_plan **out, struct kg_err *err)
+enum kg_code tr_stats_create(size_t problems, const struct tr_tables_options *o,
+                             struct tr_stats **out, struct kg_err *err)
 {
-    struct tr_plan *p = calloc(1, sizeof *p);
+    struct tr_stats *p = calloc(1, sizeof *p);
     *out = p;
     if (p != NULL) {
         p->problems = problems;
@@ -31,7 +31,7 @@ enum kg_code tr_plan_create(size_t problems, const struct tr_tables_options *o,
         p->draw = calloc(problems, sizeof *p->draw);
     }
     if (p == NULL || p->sums == NULL || p->work == NULL || p->draw == NULL) {
-        tr_plan_destroy(p);
+        tr_stats_destroy(p);
         *out = NULL;
         return kg_fail_memory(err, KG_E_HOST, "no memory for the intervals of %zu problems",
                               problems);
@@ -39,7 +39,7 @@ enum kg_code tr_plan_create(size_t problems, const struct tr_tables_options *o,
     return KG_OK;
 }
 
-void tr_plan_destroy(struct tr_plan *p)
+void tr_stats_destroy(struct tr_stats *p)
 {
     if (p != NULL) {
         free(p->sums);
@@ -49,16 +49,17 @@ void tr_plan_destroy(struct tr_plan *p)
     }
 }
 
-struct tr_plan_room tr_plan_room(struct tr_plan *p)
+struct tr_stats_room tr_stats_room(struct tr_stats *p)
 {
     if (p->n == ROOM) {
-        tr_plan_run(p);
+        tr_stats_run(p);
     }
     double *at = p->sums + p->n * ARRAYS * p->problems;
-    return (struct tr_plan_room){at, at + p->problems, at + 2 * p->problems, at + 3 * p->problems};
+    return (struct tr_stats_room){at, at + p->problems, at + 2 * p->problems, at + 3 * p->problems};
 }
 
-void tr_plan_add(struct tr_plan *p, const struct rl_statistic *s, bool exps, struct rl_interval *to)
+void tr_stats_add(struct tr_stats *p, const struct rl_statistic *s, bool exps,
+                  struct rl_interval *to)
 {
     KG_ASSERT(p->n < ROOM);
     p->s[p->n] = *s;
@@ -67,7 +68,7 @@ void tr_plan_add(struct tr_plan *p, const struct rl_statistic *s, bool exps, str
     p->n++;
 }
 
-void tr_plan_run(struct tr_plan *p)
+void tr_stats_run(struct tr_stats *p)
 {
     rl_bootstrap_list(p->s, p->n, p->problems, p->seed, p->resamples, p->out, p->work, p->draw);
     for (size_t i = 0; i < p->n; i++) {
