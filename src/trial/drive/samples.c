@@ -18,7 +18,6 @@ struct talk {
     json_t *turns;
     char configuration[KG_SHA256_HEX];
     bool under_way;
-    bool stopped;      /* its next turn would cost, and the budget is used up */
     struct talk *next; /* list of all that go on */
 };
 
@@ -29,6 +28,7 @@ struct state {
     size_t problem;  /* the next new conversation's */
     uint32_t sample; /* and its number, from 1 */
     bool *defect;    /* [suite.n] */
+    bool stopped;    /* the budget has ended a conversation before its end */
 };
 
 /* --- conversations --- */
@@ -78,7 +78,6 @@ static void drop(struct state *s, struct talk *t)
         at = &(*at)->next;
     }
     *at = t->next;
-    s->count->planned -= s->o->turns - (uint32_t)json_array_size(t->turns);
     talk_free(t);
 }
 
@@ -102,6 +101,7 @@ static enum kg_code end(struct state *s, struct talk *t, const char *why, struct
         code = tr_folder_put_trajectory(s->o->folder, line, err);
         json_decref(line);
     }
+    s->count->planned -= s->o->turns - (uint32_t)json_array_size(t->turns);
     drop(s, t);
     return code;
 }
@@ -169,7 +169,7 @@ static enum kg_code next_talk(struct state *s, struct talk **out, struct kg_err 
 {
     for (struct talk *t = s->talks, *after; t != NULL; t = after) {
         after = t->next;
-        if (t->under_way || t->stopped) {
+        if (t->under_way) {
             continue;
         }
         if (!s->defect[place(s, t->problem)]) {
@@ -206,8 +206,9 @@ static enum kg_code begin_all(struct state *s, struct kg_err *err)
         if (t == NULL) {
             break;
         }
-        t->stopped = s->count->spent[0] != '\0' && !kept(s, t);
-        if (t->stopped) {
+        if (s->count->spent[0] != '\0' && !kept(s, t)) {
+            s->stopped = true;
+            drop(s, t);
             continue;
         }
         if (tr_drive_begin(s->o->drive, t->problem, t->sample, t->turn, t->message, t->n, err) !=
@@ -328,7 +329,7 @@ enum kg_code tr_samples_run(const struct tr_samples_options *o, struct tr_sample
             break;
         }
     }
-    if (s.talks == NULL) { /* the budget has stopped nobody */
+    if (!s.stopped) {
         out->spent[0] = '\0';
     }
     while (s.talks != NULL) {
