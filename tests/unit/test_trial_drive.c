@@ -238,7 +238,7 @@ static void test_empty_and_huge_replies_are_judged(void **state)
     line = line_of("odd/replies.jsonl", first_is_silu ? 2 : 1);
     assert_string_equal(string_at(line, "finish"), "length");
     size_t len = json_string_length(json_object_get(line, "text"));
-    assert_true(len <= 16 << 20 && len > (16 << 20) - 4);
+    assert_true(len <= 4 << 20 && len > (4 << 20) - 4);
     json_decref(line);
 }
 

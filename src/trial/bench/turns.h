@@ -14,8 +14,9 @@
 #include "trial/bench/facts.h"
 
 enum {
-    TR_BENCH_NOTES = 8,           /* that are named; all are counted */
-    TR_BENCH_MOST_TURNS = 4 << 20 /* problems x samples x turns */
+    TR_BENCH_NOTES = 8,            /* that are named; all are counted */
+    TR_BENCH_MOST_TURNS = 4 << 20, /* problems x samples x turns */
+    TR_BENCH_MOST_LINE = 64 << 20  /* bytes; a longer line is left out */
 };
 
 enum tr_bench_end {

@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "trial/bench/key.h"
 
-#define MOST_LINE   ((size_t)64 << 20)
 #define MOST_TOKENS 1000000000000 /* of one reply; beyond it a count is a mistake */
 
 static void note(struct tr_turns_reader *r, const char *text)
@@ -163,7 +162,7 @@ static void take_text(struct tr_turns_reader *r, const struct kg_buf *text, tr_t
     json_t *line = NULL;
     snprintf(source, sizeof source, "%s:%zu", r->file, ++r->line);
     if (!kg_buf_ok(text)) {
-        (void)tr_turns_leave(r, "more than %zu MB", MOST_LINE >> 20);
+        (void)tr_turns_leave(r, "more than %d MB", TR_BENCH_MOST_LINE >> 20);
     } else if (text->len == strspn(text->data, " \t\r")) {
         return;
     } else if (kg_json_parse_line(text->data, text->len, source, &line, &err) != KG_OK) {
@@ -186,7 +185,7 @@ enum kg_code tr_turns_stream(struct tr_turns_reader *r, FILE *f, tr_turns_take *
     if (chunk == NULL) {
         return kg_fail_memory(err, KG_E_HOST, "%s: no memory", r->file);
     }
-    kg_buf_init(&text, MOST_LINE);
+    kg_buf_init(&text, TR_BENCH_MOST_LINE);
     while ((n = fread(chunk, 1, part, f)) > 0) {
         for (const char *at = chunk, *end = chunk + n; at < end;) {
             const char *stop = memchr(at, '\n', (size_t)(end - at));

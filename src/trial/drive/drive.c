@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "trial/bench/turns.h"
 #include "trial/drive/drive_parts.h"
 
 enum {
@@ -210,7 +211,11 @@ static enum kg_code clean_text(char **text, size_t *len, size_t max, struct kg_e
     return KG_OK;
 }
 
-/* What no gym would take is cut: such a reply is no kernel. */
+/* Text and reasoning, where a byte may become \u0001. */
+_Static_assert(2 * 6 * TR_REPLY_BYTES + (1 << 20) < TR_BENCH_MOST_LINE,
+               "the tables can read the line of each reply");
+
+/* A reply that is so long is no kernel. */
 static enum kg_code clean(struct tr_reply *r, struct kg_err *err)
 {
     if (r->len > TR_REPLY_BYTES) {

@@ -11,7 +11,7 @@
 
 enum {
     TR_PROMPT_BYTES = 128 << 10, /* no first message is longer */
-    TR_REPLY_BYTES = 16 << 20,   /* what is longer is cut */
+    TR_REPLY_BYTES = 4 << 20,    /* a million tokens; what is longer is cut */
     TR_SLOTS = 1024,             /* turns under way at once */
     TR_TRIES = 3,                /* evaluations of a turn in one process */
 };
