@@ -131,6 +131,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         name = self.path.split("/")[1]
         ids = {"two": ["a-model", "another\u001b[31m"], "none": []}.get(name, ["tiny"])
+        if name == "key-told":
+            ids = ["tiny " + self.headers.get("Authorization")]
         if name == "refused":
             self.send(401, words("Incorrect API key provided: %s"
                                  % self.headers.get("Authorization")))

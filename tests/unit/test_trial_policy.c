@@ -162,6 +162,13 @@ static void test_key_is_never_told(void **state)
     o.model = NULL;
     assert_int_equal(open_fails(&o), KG_E_USAGE);
     says("refuses the key (HTTP 401): Incorrect API key provided: Bearer [key]");
+    o = options("key-told");
+    o.model = NULL;
+    struct tr_policy p = open_policy(&o);
+    json_t *about = p.describe(p.self);
+    assert_string_equal(json_string_value(json_object_get(about, "model")), "tiny Bearer [key]");
+    json_decref(about);
+    p.close(p.self);
 }
 
 /* --- models --- */

@@ -98,6 +98,10 @@ static enum kg_code take_one(struct tr_endpoint *e, const json_t *list, struct k
             e->sampling.context = json_integer_value(window);
         }
         e->model = strdup(id);
+        n = strlen(id);
+        if (e->model != NULL) { /* the name is kept in the run's folder */
+            tr_key_hide(e->key, e->model, &n);
+        }
         return e->model != NULL ? KG_OK : kg_fail_memory(err, KG_E_HOST, "endpoint: no memory");
     }
     for (size_t i = 0; i < json_array_size(list) && n + sizeof name < sizeof names; i++) {
