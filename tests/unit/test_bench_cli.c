@@ -331,6 +331,10 @@ static void test_a_budget_and_wrong_words(void **state)
     rig_says("--policy is missing");
     rig_expect(2, "$K bench native --policy scripted");
     rig_says("--out RUN is missing");
+    rig_expect(2, "$K bench native --policy scripted --out ''");
+    rig_says("--out RUN is missing");
+    rig_expect(2, "$K bench native --policy scripted --out x --samples 0");
+    rig_says("--samples 0: a whole number from 1 to 1048576 is needed");
     rig_expect(2, "$K bench native --policy scripted --out x --sample 3");
     rig_says("did you mean `--samples`?");
     rig_expect(2, SHORT "set", server.port);

@@ -139,7 +139,7 @@ static enum kg_code number(const char *name, const char *text, double lo, double
     char *end = NULL;
     double x = strtod(text, &end);
     if (end == text || *end != '\0' || !(x >= lo && x <= hi) || (whole && x != floor(x))) {
-        return kg_fail(err, KG_E_USAGE, "%s %.60s: a %snumber from %.10g to %.10g is needed", name,
+        return kg_fail(err, KG_E_USAGE, "%s %.60s: a %snumber from %.16g to %.16g is needed", name,
                        text, whole ? "whole " : "", lo, hi);
     }
     *out = x;
@@ -270,7 +270,7 @@ enum kg_code tr_args_check(const struct tr_args *a, const char *command, struct 
                        "%s --help`",
                        command);
     }
-    if (a->out == NULL) {
+    if (a->out == NULL || a->out[0] == '\0') {
         return kg_fail(err, KG_E_USAGE, "--out RUN is missing: the folder of the run");
     }
     if (a->budget.money > 0 && a->budget.price_in <= 0 && a->budget.price_out <= 0) {
