@@ -361,7 +361,7 @@ static void words(void **state)
     rig_expect(2, "echo '[]' > other/run.json && $K report other");
     rig_says("run.json: must be a JSON object");
     rig_expect(2, "echo '[' > other/run.json && $K report other");
-    rig_says("run.json");
+    rig_says("other/run.json:2:1:");
 }
 
 int main(void)

@@ -17,7 +17,7 @@ static json_t *read_object(const char *folder, const char *name, struct kg_err *
     snprintf(path, sizeof path, "%s/%s", folder, name);
     kg_buf_init(&text, SMALL);
     bool ok = kg_file_read(path, &text, err) == KG_OK &&
-              kg_json_parse(text.data, text.len, name, &j, err) == KG_OK;
+              kg_json_parse(text.data, text.len, path, &j, err) == KG_OK;
     kg_buf_deinit(&text);
     if (ok && !json_is_object(j)) {
         json_decref(j);
