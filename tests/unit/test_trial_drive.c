@@ -452,6 +452,22 @@ static void test_an_interrupt_keeps_all(void **state)
     assert_int_equal(lines_of("stop/replies.jsonl"), 1);
 }
 
+/* An error elsewhere ends the run: here nobody takes the turn. */
+static void test_received_replies_outlive_the_drive(void **state)
+{
+    (void)state;
+    struct stub s = {.answer = improve};
+    struct tr_policy policy = stub_policy(&s);
+    struct tr_folder *f = open_folder("left");
+    struct tr_drive *d = open_drive(&policy, f, (struct tr_budget){0});
+    const struct tr_message first = {.role = TR_USER, .text = "x", .len = 1};
+    good(tr_drive_begin(d, &suite.problem[0], 1, 1, &first, 1, &err));
+    good(tr_drive_begin(d, &suite.problem[1], 1, 1, &first, 1, &err));
+    tr_drive_destroy(d);
+    tr_folder_close(f);
+    assert_int_equal(lines_of("left/replies.jsonl"), 2);
+}
+
 static void test_a_source_is_judged_once_more(void **state)
 {
     (void)state;
@@ -479,6 +495,7 @@ int main(void)
         cmocka_unit_test(test_a_model_that_changes_ends_the_run),
         cmocka_unit_test(test_a_full_conversation_ends_alone),
         cmocka_unit_test(test_an_interrupt_keeps_all),
+        cmocka_unit_test(test_received_replies_outlive_the_drive),
         cmocka_unit_test(test_a_source_is_judged_once_more),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -40,26 +40,6 @@ enum kg_code tr_drive_create(const struct tr_drive_options *o, struct tr_drive *
     return KG_OK;
 }
 
-void tr_drive_destroy(struct tr_drive *d)
-{
-    if (d == NULL) {
-        return;
-    }
-    for (int i = 0; i < TR_SLOTS; i++) {
-        struct kgym_error ignored;
-        if (d->slot[i].step == TR_JUDGING) {
-            kgym_cancel(d->o.pool, d->slot[i].task, &ignored);
-        }
-        tr_turn_free(d->slot[i].turn);
-    }
-    for (size_t i = 0; i < d->nprompts; i++) {
-        kgym_free(d->prompt[i].text);
-    }
-    free(d->prompt);
-    tr_drive_forget(d);
-    free(d);
-}
-
 /* --- beginning --- */
 
 int tr_drive_room(const struct tr_drive *d)
@@ -299,6 +279,29 @@ static void salvage(struct tr_drive *d)
     }
     bool synced = tr_folder_sync(d->o.folder, true, &ignored) == KG_OK;
     (void)synced;
+}
+
+void tr_drive_destroy(struct tr_drive *d)
+{
+    if (d == NULL) {
+        return;
+    }
+    if (d->asked > 0) {
+        salvage(d);
+    }
+    for (int i = 0; i < TR_SLOTS; i++) {
+        struct kgym_error ignored;
+        if (d->slot[i].step == TR_JUDGING) {
+            kgym_cancel(d->o.pool, d->slot[i].task, &ignored);
+        }
+        tr_turn_free(d->slot[i].turn);
+    }
+    for (size_t i = 0; i < d->nprompts; i++) {
+        kgym_free(d->prompt[i].text);
+    }
+    free(d->prompt);
+    tr_drive_forget(d);
+    free(d);
 }
 
 /* --- the next one --- */

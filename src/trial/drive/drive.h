@@ -40,7 +40,8 @@ struct tr_drive_options {
 struct tr_drive;
 enum kg_code tr_drive_create(const struct tr_drive_options *o, struct tr_drive **out,
                              struct kg_err *err) KG_MUST_USE;
-void tr_drive_destroy(struct tr_drive *d); /* NULL is nothing */
+/* The folder still gets the replies that the policy has received. NULL is nothing. */
+void tr_drive_destroy(struct tr_drive *d);
 
 enum tr_judged {
     TR_JUDGED,     /* there is a verdict */
