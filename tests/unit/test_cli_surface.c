@@ -337,6 +337,9 @@ static const struct {
     {"vers", "[version]"},
     {"help ca", "[card]"},
     {"completion z", "[zsh]"},
+    {"bench nat", "[native]"},
+    {"bench @", "[]"}, /* a word of the script itself */
+    {"store @", "[]"},
     {"eval --dev", "[--device --device-memory-mb]"},
     {"eval --device c", "[cpu cuda:0]"},
     {"eval --device = c", "[cpu cuda:0]"},
@@ -398,7 +401,9 @@ static void test_completion_knows_every_option(void **state)
         {"doctor", "__kgym_words doctor"},
         {"feedback", "__kgym_words feedback"},
         {"kernelbench eval", "__kgym_words kernelbench eval"},
-        {"prompt", "__kgym_words prompt"}};
+        {"prompt", "__kgym_words prompt"},
+        {"bench", "__kgym_words bench"},
+        {"refine", "__kgym_words refine"}};
     rig_expect(0, "$K completion > c.bash");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         rig_expect(0,

@@ -207,7 +207,7 @@ static void add_command_words(struct kg_buf *out)
     add_words(out, kg_cli_submit_flags);
     add_table(out, kg_cli_submit_flags);
     kg_buf_adds(out, "\" ;;\n");
-    kg_buf_adds(out, "    bench) echo \"@dir");
+    kg_buf_adds(out, "    bench) echo \"@file native torch");
     add_words(out, kg_cli_bench_flags);
     add_words(out, kg_cli_trial_flags);
     kg_buf_adds(out, "\" ;;\n    serve) echo \"");
@@ -220,7 +220,7 @@ static void add_command_words(struct kg_buf *out)
     add_words(out, kg_cli_show_flags);
     kg_buf_adds(out, "\" ;;\n    top) echo \"");
     add_words(out, kg_cli_top_flags);
-    kg_buf_adds(out, "\" ;;\n    store) echo \"backup restore check @dir");
+    kg_buf_adds(out, "\" ;;\n    store) echo \"@file backup restore check");
     add_words(out, kg_cli_store_flags);
     kg_buf_adds(out, "\" ;;\n    train) echo \"@file");
     add_words(out, kg_cli_train_flags);
@@ -288,7 +288,7 @@ static const char zsh_script[] =
     "    local -a plain open\n"
     "    plain=(${=list})\n    open=(${(M)plain:#*=})\n    plain=(${plain:#*=})\n"
     "    compadd -- $plain\n    compadd -S '' -- $open\n"
-    "    case ${words[2]} in eval|problems) _files ;; esac\n"
+    "    case ${words[2]} in eval|problems|refine) _files ;; esac\n"
     "}\n"
     "if [ \"${funcstack[1]}\" = _kgym ]; then\n    _kgym \"$@\"\nelse\n    compdef _kgym "
     "kgym\nfi\n";
