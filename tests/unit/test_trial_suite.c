@@ -46,6 +46,10 @@ static void test_names(void **state)
     assert_non_null(strstr(err.message, "did you mean 'softmax'?"));
     assert_int_equal(tr_suite_open("./no/such", &suite, &err), KG_E_NOT_FOUND);
     assert_non_null(strstr(err.message, "no/such"));
+    assert_int_equal(tr_suite_open("nosuch.py", &suite, &err), KG_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "nosuch.py: no such problem file"));
+    assert_int_equal(tr_suite_open("NoBench:2", &suite, &err), KG_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "there is no folder NoBench/level2"));
 }
 
 static void test_levels_of_kernelbench(void **state)

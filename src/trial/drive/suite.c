@@ -316,6 +316,12 @@ enum kg_code tr_suite_open(const char *what, struct tr_suite *out, struct kg_err
     *out = (struct tr_suite){.name = title(what)};
     const char *word = as_listed(what, folder, sizeof folder);
     enum kg_code code = out->name != NULL ? read_suite(out, word, err) : no_memory(err);
+    const char *colon = strrchr(what, ':');
+    int level;
+    if (code == KG_E_NOT_FOUND && colon != NULL && tr_suite_number(colon + 1, &level) != NULL) {
+        code = kg_fail(err, code, "%.200s: there is no folder %.*s/level%d", what,
+                       (int)(colon - what < 200 ? colon - what : 200), what, level);
+    }
     if (code == KG_OK && out->n == 0) {
         code = kg_fail(err, KG_E_INPUT, "%.200s: no problem there can be judged%s%.200s", what,
                        out->naside > 0 ? ": " : "", out->naside > 0 ? out->aside[0].why : "");

@@ -70,7 +70,7 @@ static enum kg_code find_file(const char *name, size_t len, const char *suffix, 
     return KG_OK;
 }
 
-static enum kg_code no_rows(const char *name, size_t len, char **all, size_t n, struct kg_err *err)
+static enum kg_code no_file(const char *name, size_t len, char **all, size_t n, struct kg_err *err)
 {
     char file[128];
     snprintf(file, sizeof file, "%.*s", (int)len, name);
@@ -99,8 +99,9 @@ static enum kg_code by_name(const char *name, char **all, size_t n, char *path, 
     for (size_t i = 0; i < n; i++) {
         to_name(all[i]);
     }
-    if (hash) {
-        return no_rows(name, len, all, n, err);
+    size_t whole = strlen(name);
+    if (hash || ends_in(name, whole, ".py") || ends_in(name, whole, ".jsonl")) {
+        return no_file(name, hash ? len : whole, all, n, err);
     }
     const char *near = kg_nearest(name, (const char *const *)all, n);
     if (near) {
