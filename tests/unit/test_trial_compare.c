@@ -212,7 +212,7 @@ static void what_is_refused(void **state)
     leave(&x);
     bench_begin(&g, "b", 2, 1, 1);
     bench_end(&g, NULL);
-    FAILS(compare(&x, 0, &err), KG_E_USAGE, "a has 3 turns and b 1");
+    FAILS(compare(&x, 0, &err), KG_E_USAGE, "the turns differ, 3 in a and 1 in b");
     leave(&x);
     WORKS(compare(&x, 1, &err));
     assert_true(warns(&x, "turns differ: A has 3, B has 1; compared at turn 1"));
@@ -253,6 +253,11 @@ static void published(void **state)
         *end = '\0';
         assert_true(kg_term_columns(line) <= 80);
     }
+    json_object_set_new(json_object_get(x.bench.run, "suite"), "kernelbench", json_false());
+    kg_buf_reset(&text);
+    tr_published_text(&x.tables, false, &text);
+    assert_non_null(strstr(text.data, "other problems than KernelBench's"));
+    assert_null(strstr(text.data, "this run, last turn"));
     kg_buf_reset(&text);
     tr_published_text(NULL, false, &text);
     assert_non_null(strstr(text.data, "level 3"));

@@ -172,15 +172,16 @@ enum kg_code tr_compare_turn(struct tr_compare *c, size_t turn, struct kg_err *e
 {
     size_t least = c->a->turns < c->b->turns ? c->a->turns : c->b->turns;
     if (turn > least) {
-        return kg_fail(err, KG_E_USAGE, "--turn %zu: %s has %zu turns", turn,
-                       c->a->turns == least ? c->a->folder : c->b->folder, least);
+        return kg_fail(err, KG_E_USAGE, "--turn %zu: %s has %zu turn%s", turn,
+                       c->a->turns == least ? c->a->folder : c->b->folder, least,
+                       least == 1 ? "" : "s");
     }
     if (turn == 0 && c->a->turns != c->b->turns) {
         return kg_fail(
             err, KG_E_USAGE,
-            "%s has %zu turns and %s %zu, so their last turns are different things: name "
-            "a turn that both have, as --turn %zu",
-            c->a->folder, c->a->turns, c->b->folder, c->b->turns, least);
+            "the turns differ, %zu in %s and %zu in %s, so their last turns are different "
+            "things: name a turn that both have, as --turn %zu",
+            c->a->turns, c->a->folder, c->b->turns, c->b->folder, least);
     }
     c->turn = turn > 0 ? turn : least;
     return KG_OK;

@@ -88,6 +88,12 @@ static void add_level(const struct tr_tables *t, int level, bool colour, struct 
     }
 }
 
+static bool is_kernelbench(const struct tr_tables *t)
+{
+    const json_t *suite = json_object_get(t->bench->run, "suite");
+    return json_is_true(json_object_get(suite, "kernelbench"));
+}
+
 static void add_conditions(const struct tr_tables *t, bool colour, struct kg_buf *out)
 {
     kg_term_add(out, colour, KG_BOLD, "Published numbers: Dr. Kernel, table 1, in per cent\n");
@@ -98,6 +104,12 @@ static void add_conditions(const struct tr_tables *t, bool colour, struct kg_buf
         return;
     }
     const struct tr_bench *b = t->bench;
+    if (!is_kernelbench(t)) {
+        kg_term_add(out, colour, KG_YELLOW,
+                    "  this run has other problems than KernelBench's, so its numbers are not "
+                    "shown\n");
+        return;
+    }
     kg_term_add(out, colour, KG_YELLOW, "  this run differs, or may differ, in:\n");
     kg_buf_adds(out, "  - dataset: problems and sizes changed between KernelBench's versions\n"
                      "  - baseline: what the reference was compiled with, and how it was timed\n"
@@ -122,6 +134,7 @@ void tr_published_text(const struct tr_tables *t, bool colour, struct kg_buf *ou
 {
     size_t before;
     add_conditions(t, colour, out);
+    t = t != NULL && is_kernelbench(t) ? t : NULL;
     before = out->len;
     for (int level = 1; level <= TR_PUBLISHED_LEVELS; level++) {
         add_level(t, level, colour, out);

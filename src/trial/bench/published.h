@@ -18,7 +18,8 @@ extern const double tr_published_p[TR_PUBLISHED_P];
 const struct tr_published *tr_published(size_t *n);
 
 /* The published table of the levels that the run has (all of them: t NULL), with the run's own
- * numbers, and which conditions differ. At most 80 columns. */
+ * numbers, and which conditions differ. Of a run over other problems than KernelBench's no number
+ * is shown. At most 80 columns. */
 void tr_published_text(const struct tr_tables *t, bool colour, struct kg_buf *out);
 
 #endif
