@@ -51,7 +51,7 @@ function help_line(line) {
   if (usage && line !~ /^$/ && !described) { print ".SH DESCRIPTION"; described = 1 }
   if (line ~ /^$/) { end_block(); item = 0; gap = 1; usage += (usage == 1); return }
   if (line ~ /^exit status: /) { print ".SH \"EXIT STATUS\""; gap = 0; text(plain(substr(line, 14))); return }
-  if (line ~ /^examples?:$/) { print ".SH EXAMPLES"; begin_block(); gap = 0; return }
+  if (line ~ /^[Ee]xamples?:$/) { print ".SH EXAMPLES"; begin_block(); gap = 0; return }
   if (line ~ /^[a-z]+( [a-z]+)?( [a-z]+)?:$/) { print ".SH \"" plain(toupper(substr(line, 1, length(line) - 1))) "\""; gap = 0; return }
   if (open_block) { verbatim(line); return }
   if (line ~ /^ ? ? ? ?[^ ]+( [^ ]+)*   *[^ ]/ && line !~ /^     /) {

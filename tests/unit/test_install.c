@@ -159,6 +159,9 @@ static void test_man_pages(void **state)
     rig_expect(0, "$K --help | sed -n 's/^  \\([a-z][a-z]*\\) .*/\\1/p' > commands; test -s "
                   "commands; for c in $(cat commands); do test -s p/share/man/man1/kgym-$c.1 && "
                   "grep -q \"kgym..$c\" p/share/man/man1/kgym.1 || exit 1; done");
+    /* Examples keep their lines: they are a section, and no paragraph. */
+    rig_expect(1, "grep -l '^Examples*:' p/share/man/man1/*.1");
+    rig_expect(0, "grep -q '^.SH EXAMPLES' p/share/man/man1/kgym-refine.1");
     rig_expect(0, "sed 's/.[-]/-/g' p/share/man/man7/kgym-options.7 > text; $K options --markdown "
                   "| sed -n 's/^| `\\([a-z._]*\\)` .*/\\1/p' > keys; test -s keys; "
                   "for k in $(cat keys); do grep -q \"$k\" text || { echo $k; exit 1; }; done");

@@ -45,9 +45,10 @@ static void usage(FILE *f)
           "  --stop-at STEP   save after this step and end with status 2, as Ctrl-C does\n"
           "  --check          only check the configuration\n"
           "  --dump           print the resolved configuration\n\n"
-          "Examples: kgym sft --data run1/trajectories.jsonl --out sft1 \\\n"
-          "            --set from=Qwen2.5-Coder-0.5B-Instruct --set lora.r=16\n"
-          "          kgym sft --data chats.jsonl --out sft2 --set tokenizer=\"train 512\"\n\n"
+          "examples:\n"
+          "  kgym sft --data run1/trajectories.jsonl --out sft1 \\\n"
+          "      --set from=Qwen2.5-Coder-0.5B-Instruct --set lora.r=16\n"
+          "  kgym sft --data chats.jsonl --out sft2 --set tokenizer=\"train 512\"\n\n"
           "Keys, their meaning and defaults:\n\n",
           f);
     kg_buf_init(&keys, 1u << 20);

@@ -42,7 +42,8 @@ static void usage(FILE *f)
           "                   otherwise than it must\n"
           "  --check          only check the configuration\n"
           "  --dump           print the resolved configuration\n\n"
-          "Example: kgym train configs/demo.yaml --out run1 --set rl.seconds=60\n\n"
+          "examples:\n"
+          "  kgym train configs/demo.yaml --out run1 --set rl.seconds=60\n\n"
           "Keys, their meaning and defaults:\n\n",
           f);
     kg_buf_init(&keys, 1u << 20);

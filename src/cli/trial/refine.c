@@ -44,18 +44,18 @@ static void usage(FILE *f)
           "  --turns N          rounds at most (14)\n"
           "  --target S         ends when the best is surely so much faster: the lower end\n"
           "                     of its interval is S\n"
-          "  --patience K       ends when K rounds brought no new best\n",
+          "  --patience K       ends when K rounds brought no new best\n\n",
           f);
     fputs(tr_args_help, f);
     fputs("\nRUN gets the best kernel (best.c or best.py), what changed from best to best\n"
           "(bests.diff), rounds.jsonl, trajectories.jsonl, all replies and records.\n"
-          "Ctrl-C keeps all; the same command goes on, and --turns may grow.\n"
-          "exit status: 0 there is a verified kernel, 1 there is none, 2 error\n\n"
-          "Examples:\n"
+          "Ctrl-C keeps all; the same command goes on, and --turns may grow.\n\n"
+          "examples:\n"
           "  kgym refine softmax --policy endpoint:http://localhost:8080/v1 --out run1\n"
           "  kgym refine mine.py --policy endpoint:https://api.example.com/v1 --model M \\\n"
-          "    --key-file key.txt --target 2 --patience 6 --out run2\n"
-          "  kgym report run1\n",
+          "      --key-file key.txt --target 2 --patience 6 --out run2\n"
+          "  kgym report run1\n\n"
+          "exit status: 0 there is a verified kernel, 1 there is none, 2 error\n",
           f);
 }
 
