@@ -331,6 +331,9 @@ static void test_a_budget_and_wrong_words(void **state)
     rig_says("--policy is missing");
     rig_expect(2, "$K bench native --policy scripted");
     rig_says("--out RUN is missing");
+    rig_expect(2, "$K bench native --policy scripted --out x --rewards nonsense");
+    rig_says("unknown reward preset `nonsense`");
+    rig_expect(2, "ls x");
     rig_expect(2, "$K bench native --policy scripted --out ''");
     rig_says("--out RUN is missing");
     rig_expect(2, "$K bench native --policy scripted --out x --samples 0");

@@ -203,6 +203,7 @@ static enum kg_code open_all(const struct args *a, struct open *o, struct kg_err
     const char *const *may_grow = a->strategy == TR_PARALLEL_SEQUENTIAL ? NULL : grow;
     char id[KG_ULID_LEN];
     if (open_problem(a, o, err) != KG_OK || tr_folder_id(a->common.out, id, err) != KG_OK ||
+        tr_args_pool(&a->common, id, &o->pool, err) != KG_OK ||
         tr_policy_open(&a->common.policy, &o->policy, err) != KG_OK) {
         return err->code;
     }
@@ -210,8 +211,8 @@ static enum kg_code open_all(const struct args *a, struct open *o, struct kg_err
     json_t *run = run_of(a, o, id);
     enum kg_code code = tr_folder_open(a->common.out, run, may_grow, &o->folder, err);
     json_decref(run);
-    if (code != KG_OK || tr_args_pool(&a->common, id, &o->pool, err) != KG_OK) {
-        return err->code;
+    if (code != KG_OK) {
+        return code;
     }
     struct tr_drive_options d = tr_args_drive(&a->common);
     d.policy = &o->policy;

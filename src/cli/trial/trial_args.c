@@ -33,7 +33,7 @@ static const struct row {
     {"--logprobs", YES, AT(policy.sampling.logprobs), 0, 0},
     {"--parallel", INT, AT(policy.parallel), 1, 1024},
     {"--request-timeout", REAL, AT(policy.timeout_s), .01, 86400},
-    {"--retry-seconds", REAL, AT(policy.patience_s), 0, 604800},
+    {"--retry-seconds", REAL, AT(policy.patience_s), .01, 604800},
     {"--no-stream", NO, AT(policy.stream), 0, 0},
     {"--threads", INT, AT(policy.threads), 0, 256},
     {"--gym", TEXT, AT(gym), 0, 0},
@@ -299,6 +299,18 @@ enum kg_code tr_args_pool(const struct tr_args *a, const char *id, struct kgym_p
                           struct kg_err *err)
 {
     struct kgym_options o = tr_args_gym(a);
+    const char *set[TR_SETS + 1];
+    size_t n = (size_t)a->nset;
+    char rewards[300];
+    memcpy(set, a->set, n * sizeof *set);
+    if (a->rewards != NULL) { /* so that a wrong name is found before anything is asked */
+        if ((size_t)snprintf(rewards, sizeof rewards, "rewards=%s", a->rewards) >= sizeof rewards) {
+            return kg_fail(err, KG_E_USAGE, "--rewards: more than %zu bytes", sizeof rewards);
+        }
+        set[n++] = rewards;
+    }
+    o.settings = set;
+    o.nsettings = n;
     o.run = a->gym != NULL ? id : NULL;
     struct kgym_error why = {0};
     return kgym_open(&o, out, &why) == KGYM_OK
