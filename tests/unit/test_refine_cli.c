@@ -269,6 +269,7 @@ static void test_refusals(void **state)
     rig_expect(2, "$K refine softmax --policy scripted --out x --rewards binary,nonsense");
     rig_says("unknown reward preset `nonsense`");
     rig_expect(2, "$K refine softmax --policy scripted --out x --set nonsense=1");
+    rig_expect(2, "$K refine softmax --policy scripted --out x --language nonsense");
     rig_expect(2, "ls x"); /* the folder can still be that of the mended command */
     rig_expect(2, "$K refine chain --policy scripted --out x");
     rig_says("names 2 problems");

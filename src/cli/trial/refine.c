@@ -204,6 +204,7 @@ static enum kg_code open_all(const struct args *a, struct open *o, struct kg_err
     char id[KG_ULID_LEN];
     if (open_problem(a, o, err) != KG_OK || tr_folder_id(a->common.out, id, err) != KG_OK ||
         tr_args_pool(&a->common, id, &o->pool, err) != KG_OK ||
+        tr_suite_weed(&o->suite, o->pool, a->common.language, err) != KG_OK ||
         tr_policy_open(&a->common.policy, &o->policy, err) != KG_OK) {
         return err->code;
     }
