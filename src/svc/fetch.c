@@ -33,6 +33,9 @@ enum kg_code kg_svc_target_parse(const char *url, struct kg_svc_target *out, str
     if (uri != NULL) {
         evhttp_uri_free(uri);
     }
+    if (!good && strchr(url, '@') != NULL) { /* a password is not repeated */
+        return kg_fail(err, KG_E_USAGE, "a URL with a user part: must be http://HOST[:PORT]");
+    }
     return good ? KG_OK : kg_fail(err, KG_E_USAGE, "%.200s: must be http://HOST[:PORT]", url);
 }
 

@@ -227,6 +227,7 @@ static void addresses_are_plain(void **state)
         if (code != (rows[i].host != NULL ? KG_OK : KG_E_USAGE)) {
             fail_msg("%s: %d", rows[i].url, code);
         }
+        assert_null(strstr(err.message, "secret"));
         if (rows[i].host != NULL) {
             assert_string_equal(t.host, rows[i].host);
             assert_int_equal(t.port, rows[i].port);
