@@ -280,7 +280,7 @@ static void test_refusals(void **state)
     rig_expect(2, BASE "--turns 5 --out run");
     rig_says("turns");
     rig_expect(0, "$K refine --help");
-    rig_shows("Examples");
+    rig_shows("examples");
 }
 
 int main(void)
