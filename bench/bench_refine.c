@@ -284,7 +284,7 @@ static void show(void)
     printf("%d chains, %d seeds, %d turns, context %d, w 4; %llu evaluations for %llu turns, %d "
            "kernels judged again\n\n",
            w.chains, w.seeds, w.rounds, CONTEXT, (unsigned long long)c.sent,
-           (unsigned long long)c.begun, w.nkept);
+           (unsigned long long)(c.replied + c.replayed), w.nkept);
     printf("%-25s %-16s %-16s %-13s %-16s %5s %6s %6s\n", "strategy", "best", "last turn",
            "best > 2, %", "best to top-w", "turns", "tokens", "read");
     for (int s = 0; s < TR_STRATEGIES; s++) {
