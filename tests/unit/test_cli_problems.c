@@ -96,7 +96,7 @@ static void test_nothing_there(void **state)
     rig_expect(2, ": > none.jsonl; $K problems list none.jsonl");
     rig_says("no problem below none.jsonl");
     rig_expect(2, "$K problems list nosuch.jsonl");
-    rig_says("no problem 'nosuch.jsonl'");
+    rig_says("nosuch.jsonl: no such problem file");
     rig_expect(2, "$K problems check ./nosuch.py");
     rig_expect(2, "$K eval ./empty $P/silu.fast.c");
     rig_says("./empty: a folder, not a problem (`kgym problems list` lists what is in it)");
