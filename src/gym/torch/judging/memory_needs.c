@@ -44,8 +44,10 @@ bool kg_trung_is_single(enum kg_tmemory_rung rung)
 void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
 {
     uint64_t in_double = 2 * z->in + 2 * z->call, kept = z->answer * 2 * KG_DJ_KEPT_SLOTS;
-    *out = (struct kg_tneeds){
-        .rest = z->contexts + 3 * z->state, .call = z->call, .owed = z->in + z->answer};
+    *out = (struct kg_tneeds){.rest = z->contexts + 3 * z->state,
+                              .call = z->call,
+                              .in_out = z->ports_short < z->ports,
+                              .owed = z->in + z->answer};
     for (enum kg_tmemory_rung rung = KG_TM_RESIDENT; rung < KG_TM_RUNGS; rung++) {
         bool single = kg_trung_is_single(rung);
         uint64_t call = single ? 0 : kg_trung_slices(rung) ? in_double / KG_TM_SLICES : in_double;
@@ -61,9 +63,10 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
 
 uint64_t kg_tneeds_timed(const struct kg_tneeds *n, enum kg_tmemory_rung rung)
 {
-    /* Both sides keep what their calls allocate beside OUT. Where OUT has room for one answer, a
-     * large call allocates there, but for the first one on its inputs, which gives it back. */
-    return n->rest + n->ports[rung] + n->judge[rung] + (kg_trung_apart(rung) ? 1 : 2) * n->call;
+    /* Both sides keep what their calls allocate beside OUT. Calls that allocate in it do so beside
+     * it at the first one on its inputs alone, and give that back. */
+    int calls = n->in_out && kg_trung_apart(rung) ? 1 : 2;
+    return n->rest + n->ports[rung] + n->judge[rung] + (uint64_t)calls * n->call;
 }
 
 /* The first rung of these, from the highest on, that fits. */
