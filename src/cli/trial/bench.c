@@ -101,16 +101,9 @@ static enum kg_code parse(struct kg_bench *b, int argc, char **argv, struct kg_e
 
 int kg_cmd_bench(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--compare") == 0) {
-            return kg_cli_bench_compare(argc, argv);
-        }
-        if (strcmp(argv[i], "--published") == 0) {
-            return kg_cli_bench_published(argc, argv);
-        }
-        if (strcmp(argv[i], "--export") == 0) {
-            return kg_cli_bench_write(argc, argv);
-        }
+    int status;
+    if (kg_cli_bench_runs(argc, argv, &status)) {
+        return status;
     }
     struct kg_bench b = {.samples = 1, .turns = 1, .subset = ""};
     struct kg_err err = KG_ERR_INIT;

@@ -8,8 +8,8 @@
 #include "trial/bench/compare.h"
 #include "trial/bench/published.h"
 
-const char *const kg_cli_bench_compare_flags[] = {"--compare", "--published", "--export", "--turn",
-                                                  "--p",       "--json",      "--help",   NULL};
+static const char *const flags[] = {"--compare", "--published", "--export", "--turn",
+                                    "--p",       "--json",      "--help",   NULL};
 
 static const char compare_help[] =
     "usage: kgym bench --compare RUN1 RUN2 [--turn N] [--p LIST] [--json]\n"
@@ -53,6 +53,27 @@ struct words {
     bool json, help;
 };
 
+typedef enum kg_code on_runs(const struct words *w, struct kg_err *err);
+static on_runs compare, published, write_files;
+
+static const struct verb {
+    const char *word, *help;
+    on_runs *run;
+} verbs[] = {{"--compare", compare_help, compare},
+             {"--published", published_help, published},
+             {"--export", export_help, write_files}};
+
+/* NULL: the word is none. */
+static const struct verb *verb_of(const char *word)
+{
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        if (strcmp(word, verbs[i].word) == 0) {
+            return &verbs[i];
+        }
+    }
+    return NULL;
+}
+
 static enum kg_code take_turn(const char *text, long *out, struct kg_err *err)
 {
     char *end;
@@ -81,8 +102,7 @@ static enum kg_code take_word(int argc, char **argv, int *at, struct words *w, s
         return tr_tables_parse_p(value, w->p, &w->np, err);
     }
     ++*at;
-    if (strcmp(word, "--compare") == 0 || strcmp(word, "--published") == 0 ||
-        strcmp(word, "--export") == 0) {
+    if (verb_of(word) != NULL) {
         return KG_OK;
     }
     if (strcmp(word, "--json") == 0) {
@@ -90,7 +110,7 @@ static enum kg_code take_word(int argc, char **argv, int *at, struct words *w, s
     } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         w->help = true;
     } else if (word[0] == '-') {
-        return kg_cli_unknown("bench --compare", word, kg_cli_bench_compare_flags, NULL, err);
+        return kg_cli_unknown("bench --compare", word, flags, NULL, err);
     } else if (w->runs == 2) {
         return kg_fail(err, KG_E_USAGE, "`%.100s`: one word too many", word);
     } else {
@@ -157,20 +177,6 @@ static enum kg_code compare(const struct words *w, struct kg_err *err)
     return code;
 }
 
-int kg_cli_bench_compare(int argc, char **argv)
-{
-    struct kg_err err = KG_ERR_INIT;
-    struct words w;
-    if (take_words(argc, argv, &w, &err) != KG_OK) {
-        return kg_cli_fail("bench", &err);
-    }
-    if (w.help) {
-        fputs(compare_help, stdout);
-        return KG_STATUS_GOOD;
-    }
-    return compare(&w, &err) == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("bench", &err);
-}
-
 static enum kg_code published(const struct words *w, struct kg_err *err)
 {
     const struct tr_tables_options o = {.np = 0};
@@ -193,20 +199,6 @@ static enum kg_code published(const struct words *w, struct kg_err *err)
     return code;
 }
 
-int kg_cli_bench_published(int argc, char **argv)
-{
-    struct kg_err err = KG_ERR_INIT;
-    struct words w;
-    if (take_words(argc, argv, &w, &err) != KG_OK) {
-        return kg_cli_fail("bench", &err);
-    }
-    if (w.help) {
-        fputs(published_help, stdout);
-        return KG_STATUS_GOOD;
-    }
-    return published(&w, &err) == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("bench", &err);
-}
-
 static enum kg_code write_files(const struct words *w, struct kg_err *err)
 {
     struct kg_cli_exported done;
@@ -225,16 +217,23 @@ static enum kg_code write_files(const struct words *w, struct kg_err *err)
     return KG_OK;
 }
 
-int kg_cli_bench_write(int argc, char **argv)
+bool kg_cli_bench_runs(int argc, char **argv, int *status)
 {
+    const struct verb *verb = NULL;
     struct kg_err err = KG_ERR_INIT;
     struct words w;
-    if (take_words(argc, argv, &w, &err) != KG_OK) {
-        return kg_cli_fail("bench", &err);
+    for (int i = 1; i < argc && verb == NULL; i++) {
+        verb = verb_of(argv[i]);
     }
-    if (w.help) {
-        fputs(export_help, stdout);
-        return KG_STATUS_GOOD;
+    if (verb == NULL) {
+        return false;
     }
-    return write_files(&w, &err) == KG_OK ? KG_STATUS_GOOD : kg_cli_fail("bench", &err);
+    *status = KG_STATUS_GOOD;
+    enum kg_code code = take_words(argc, argv, &w, &err);
+    if (code == KG_OK && w.help) {
+        fputs(verb->help, stdout);
+    } else if (code != KG_OK || verb->run(&w, &err) != KG_OK) {
+        *status = kg_cli_fail("bench", &err);
+    }
+    return true;
 }

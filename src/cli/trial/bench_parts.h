@@ -7,14 +7,10 @@
 
 #include "base/err.h"
 
-/* kgym bench --compare RUN1 RUN2 [--turn N] [--p LIST] [--json]. argv[0] is the command's name.
- * Returns the exit status. */
-int kg_cli_bench_compare(int argc, char **argv);
-/* kgym bench --published [RUN] */
-int kg_cli_bench_published(int argc, char **argv);
-/* kgym bench --export RUN: as kg_cli_bench_export, and says what was written. */
-int kg_cli_bench_write(int argc, char **argv);
-extern const char *const kg_cli_bench_compare_flags[]; /* of all three, NULL-terminated */
+/* `kgym bench --compare RUN1 RUN2 [--turn N] [--p LIST] [--json]`, `--published [RUN]` and
+ * `--export RUN`: the first of these words decides. argv[0] is the command's name. False: none of
+ * them is there; else *status is the exit status. */
+bool kg_cli_bench_runs(int argc, char **argv, int *status);
 
 struct kg_cli_exported {
     int levels;                      /* folders RUN/kernelbench/level<L> that were written */
