@@ -14,83 +14,55 @@ enum kind { TEXT, WHOLE, INT, REAL, YES, NO };
 
 #define AT(field) offsetof(struct tr_args, field)
 
+/* name, kind, field, bounds */
+#define OPTIONS(X)                                                                                 \
+    X("--policy", TEXT, AT(policy.policy), 0, 0)                                                   \
+    X("--model", TEXT, AT(policy.model), 0, 0)                                                     \
+    X("--key-file", TEXT, AT(policy.key_file), 0, 0)                                               \
+    X("--adapter", TEXT, AT(policy.adapter), 0, 0)                                                 \
+    X("--tokenizer", TEXT, AT(policy.tokenizer), 0, 0)                                             \
+    X("--template", TEXT, AT(policy.template), 0, 0)                                               \
+    X("--temperature", REAL, AT(policy.sampling.temperature), 0, 100)                              \
+    X("--top-p", REAL, AT(policy.sampling.top_p), 0, 1)                                            \
+    X("--max-tokens", WHOLE, AT(policy.sampling.max_tokens), 1, 1e7)                               \
+    X("--context", WHOLE, AT(policy.sampling.context), 0, 1e9)                                     \
+    X("--logprobs", YES, AT(policy.sampling.logprobs), 0, 0)                                       \
+    X("--parallel", INT, AT(policy.parallel), 1, 1024)                                             \
+    X("--request-timeout", REAL, AT(policy.timeout_s), .01, 86400)                                 \
+    X("--retry-seconds", REAL, AT(policy.patience_s), .01, 604800)                                 \
+    X("--no-stream", NO, AT(policy.stream), 0, 0)                                                  \
+    X("--threads", INT, AT(policy.threads), 0, 256)                                                \
+    X("--gym", TEXT, AT(gym), 0, 0)                                                                \
+    X("--token-file", TEXT, AT(token_file), 0, 0)                                                  \
+    X("--preset", TEXT, AT(preset), 0, 0)                                                          \
+    X("--workers", WHOLE, AT(workers), 0, 4096)                                                    \
+    X("--price-in", REAL, AT(budget.price_in), 0, 1e9)                                             \
+    X("--price-out", REAL, AT(budget.price_out), 0, 1e9)                                           \
+    X("--max-tokens-total", WHOLE, AT(budget.tokens), 0, 1e15)                                     \
+    X("--max-money", REAL, AT(budget.money), 0, 1e12)                                              \
+    X("--max-seconds", REAL, AT(budget.seconds), 0, 1e9)                                           \
+    X("--rewards", TEXT, AT(rewards), 0, 0)                                                        \
+    X("--language", TEXT, AT(language), 0, 0)                                                      \
+    X("--feedback-tokens", WHOLE, AT(feedback), 96, 1e6)                                           \
+    X("--seed", WHOLE, AT(seed), 0, 1e15)                                                          \
+    X("--out", TEXT, AT(out), 0, 0)                                                                \
+    X("--json", YES, AT(json), 0, 0)                                                               \
+    X("--help", YES, AT(help), 0, 0)
+
 static const struct row {
     const char *name;
     enum kind kind;
     size_t at;
     double lo, hi;
 } rows[] = {
-    {"--policy", TEXT, AT(policy.policy), 0, 0},
-    {"--model", TEXT, AT(policy.model), 0, 0},
-    {"--key-file", TEXT, AT(policy.key_file), 0, 0},
-    {"--adapter", TEXT, AT(policy.adapter), 0, 0},
-    {"--tokenizer", TEXT, AT(policy.tokenizer), 0, 0},
-    {"--template", TEXT, AT(policy.template), 0, 0},
-    {"--temperature", REAL, AT(policy.sampling.temperature), 0, 100},
-    {"--top-p", REAL, AT(policy.sampling.top_p), 0, 1},
-    {"--max-tokens", WHOLE, AT(policy.sampling.max_tokens), 1, 1e7},
-    {"--context", WHOLE, AT(policy.sampling.context), 0, 1e9},
-    {"--logprobs", YES, AT(policy.sampling.logprobs), 0, 0},
-    {"--parallel", INT, AT(policy.parallel), 1, 1024},
-    {"--request-timeout", REAL, AT(policy.timeout_s), .01, 86400},
-    {"--retry-seconds", REAL, AT(policy.patience_s), .01, 604800},
-    {"--no-stream", NO, AT(policy.stream), 0, 0},
-    {"--threads", INT, AT(policy.threads), 0, 256},
-    {"--gym", TEXT, AT(gym), 0, 0},
-    {"--token-file", TEXT, AT(token_file), 0, 0},
-    {"--preset", TEXT, AT(preset), 0, 0},
-    {"--workers", WHOLE, AT(workers), 0, 4096},
-    {"--price-in", REAL, AT(budget.price_in), 0, 1e9},
-    {"--price-out", REAL, AT(budget.price_out), 0, 1e9},
-    {"--max-tokens-total", WHOLE, AT(budget.tokens), 0, 1e15},
-    {"--max-money", REAL, AT(budget.money), 0, 1e12},
-    {"--max-seconds", REAL, AT(budget.seconds), 0, 1e9},
-    {"--rewards", TEXT, AT(rewards), 0, 0},
-    {"--language", TEXT, AT(language), 0, 0},
-    {"--feedback-tokens", WHOLE, AT(feedback), 96, 1e6},
-    {"--seed", WHOLE, AT(seed), 0, 1e15},
-    {"--out", TEXT, AT(out), 0, 0},
-    {"--json", YES, AT(json), 0, 0},
-    {"--help", YES, AT(help), 0, 0},
-    {"-h", YES, AT(help), 0, 0},
+#define ROW(name, kind, at, lo, hi) {name, kind, at, lo, hi},
+    OPTIONS(ROW){"-h", YES, AT(help), 0, 0},
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
-const char *const kg_cli_trial_flags[] = {"--policy",
-                                          "--model",
-                                          "--key-file",
-                                          "--adapter",
-                                          "--tokenizer",
-                                          "--template",
-                                          "--temperature",
-                                          "--top-p",
-                                          "--stop",
-                                          "--max-tokens",
-                                          "--context",
-                                          "--logprobs",
-                                          "--parallel",
-                                          "--request-timeout",
-                                          "--retry-seconds",
-                                          "--no-stream",
-                                          "--threads",
-                                          "--gym",
-                                          "--token-file",
-                                          "--preset",
-                                          "--set",
-                                          "--workers",
-                                          "--price-in",
-                                          "--price-out",
-                                          "--max-money",
-                                          "--max-seconds",
-                                          "--max-tokens-total",
-                                          "--rewards",
-                                          "--language",
-                                          "--feedback-tokens",
-                                          "--seed",
-                                          "--out",
-                                          "--json",
-                                          "--help",
-                                          NULL};
+const char *const kg_cli_trial_flags[] = {
+#define NAME(name, kind, at, lo, hi) name,
+    OPTIONS(NAME) "--set", "--stop", NULL};
 
 const char tr_args_help[] =
     "the model:\n"
