@@ -19,7 +19,8 @@
 #   tools/gpu-check.sh extension   time to verdict of candidates that compile, cold and warm (GPU_SOURCES each)
 #   tools/gpu-check.sh service     KernelGYM's protocol and /v1 with real kernels, against a service of its own on
 #                                  GPU_DEVICE (cuda:0; cpu leaves out what needs a GPU): GPU_JOBS slots (4), GPU_POSTS
-#                                  requests at once (768)
+#                                  requests at once (768); GPU_ROWS: only rows whose name or tests hold one of these
+#                                  words (T33,T6)
 #   tools/gpu-check.sh all         device, judge, torch, profile, timing
 # Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in
 # $OUT (default build/gpu-out), and fails if anything was wrong. GPU_SECONDS: of one step (240; kills
@@ -222,7 +223,8 @@ do_extension() {
 do_service() {
   local seconds=${GPU_SECONDS:-470}
   step service python3 -B tools/gpu-service.py "$PWD/$pack/kgym" "$out" --device "${GPU_DEVICE:-cuda:0}" \
-    --jobs "${GPU_JOBS:-4}" --posts "${GPU_POSTS:-768}" --seconds $((seconds - 25))
+    --jobs "${GPU_JOBS:-4}" --posts "${GPU_POSTS:-768}" --seconds $((seconds - 25)) \
+    --only "${GPU_ROWS:-}"
   cat "$out/service.txt"
 }
 

@@ -2,10 +2,10 @@
 """KernelGYM's protocol, and /v1 beside it, with real kernels: starts a service of its own, sends
 what trainers send, and holds each answer to the protocol's tables.
 
-    gpu-service.py KGYM OUT [--device D] [--jobs N] [--posts N] [--seconds S]
+    gpu-service.py KGYM OUT [--device D] [--jobs N] [--posts N] [--seconds S] [--only WORD,WORD...]
 
 --device: cuda:0, or cpu, where rows that need a GPU are left out and said to be. --posts: requests
-at once in the row of T6. Prints a line for each row, `UNLIKE` where it is not as it should be; OUT
+at once in the row of T6. --only: the rows whose name or tests hold one of the words. Prints a line for each row, `UNLIKE` where it is not as it should be; OUT
 gets results.jsonl and what the service said. Exit status 0: all as it should be; 1: not; 2: no
 service."""
 
@@ -97,8 +97,14 @@ class Run:
             found, words = [f"{type(e).__name__}: {e}"], ""
         return row, time.monotonic() - begun, found, words
 
+    def wanted(self, rows, words=lambda row: (row.name, row.tests)):
+        """Those that --only names; all without it."""
+        only = self.given.only
+        return [r for r in rows if not only or any(w in text for w in only for text in words(r))]
+
     def together(self, rows):
         """All at once, as many as the service takes."""
+        rows = self.wanted(rows)
         here = [r for r in rows if self.on_gpu or not r.gpu]
         with concurrent.futures.ThreadPoolExecutor(16) as pool:
             for row, seconds, found, words in pool.map(self.judge, here):
@@ -109,7 +115,7 @@ class Run:
 
     def alone(self, rows):
         """One after the other, each followed by one that must not be worse for it."""
-        for row in rows:
+        for row in self.wanted(rows):
             if row.gpu and not self.on_gpu:
                 self.skip(row.name, row.tests)
                 continue
@@ -129,6 +135,7 @@ class Run:
 
     def each(self, table, at_once=1):
         """Rows that are functions: (name, tests, function, and "gpu" where only that shows it)."""
+        table = self.wanted(table, lambda row: row[:2])
         here = [r for r in table if self.on_gpu or "gpu" not in r]
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
             for row, (seconds, found, words) in zip(
@@ -191,6 +198,7 @@ def rows(run):
     run.each(forms.AT_FIRST)
     run.together(TRITON + WRONG + HOSTILE)
     run.each(forms.ASKED, at_once=4)
+    run.each(forms.QUIET)
     run.alone(ALONE)
     run.each(forms.LATER)
     run.each([("connection idle for 31 s", "T6", idle.end)])
@@ -204,6 +212,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--posts", type=int, default=768)
     parser.add_argument("--seconds", type=int, default=450)
+    parser.add_argument("--only", type=lambda text: [w for w in text.split(",") if w], default=[])
     given = parser.parse_args()
     os.makedirs(given.out, exist_ok=True)
     begun = time.monotonic()
