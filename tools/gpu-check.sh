@@ -21,6 +21,8 @@
 #                                  GPU_DEVICE (cuda:0; cpu leaves out what needs a GPU): GPU_JOBS slots (4), GPU_POSTS
 #                                  requests at once (768); GPU_ROWS: only rows whose name or tests hold one of these
 #                                  words (T33,T6)
+#   tools/gpu-check.sh trial       kgym bench, kgym refine and their reports on GPU_DEVICE, GPU_JOBS at once (4);
+#                                  GPU_KERNELBENCH: folder of its problems, of which four are judged as published
 #   tools/gpu-check.sh all         device, judge, torch, profile, timing
 # Each stage ends by itself within its time, prints a short table, leaves whole outputs and JSON in
 # $OUT (default build/gpu-out), and fails if anything was wrong. GPU_SECONDS: of one step (240; kills
@@ -228,12 +230,18 @@ do_service() {
   cat "$out/service.txt"
 }
 
+do_trial() {
+  step trial python3 -B tools/gpu-trial.py "$PWD/$pack/kgym" "$out" --device "${GPU_DEVICE:-cuda:0}" \
+    --jobs "${GPU_JOBS:-4}" --kernelbench "${GPU_KERNELBENCH:-}" --seconds $((seconds - 10))
+  cat "$out/trial.txt"
+}
+
 failed=0
 stage=${1:-}
 case "$stage" in
   pack) do_pack || exit 1 ;;
-  device | judge | torch | corpora | profile | timing | kills | throughput | extension | service) enter; "do_$stage" ;;
+  device | judge | torch | corpora | profile | timing | kills | throughput | extension | service | trial) enter; "do_$stage" ;;
   all) enter; do_device; do_judge; do_torch; do_profile; do_timing ;;
-  *) sed -n '2,27s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,29s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 exit $failed

@@ -1,5 +1,7 @@
-"""An OpenAI-compatible endpoint that answers C problems with the candidates that ship: in the first
-turn the wrong one, then the fast one. Standard library only.
+"""An OpenAI-compatible endpoint that answers problems with the candidates that ship: in the first
+turn the wrong one, then the fast one. For a PyTorch problem CANDIDATES is problems/torch_candidates;
+one that does not ship gets text without a kernel, then its own reference as ModelNew. Standard
+library only.
 
     kernel_endpoint.py CANDIDATES LEDGER [SECONDS]
 
@@ -9,6 +11,7 @@ below the path /other/ it is another one from the fourth request on. Below /html
 below /small/ no conversation fits the context."""
 import json
 import os
+import pathlib
 import re
 import sys
 import threading
@@ -21,13 +24,30 @@ lock = threading.Lock()
 served = 0
 
 
+def module(prompt, kind):
+    """A candidate for the last module of a prompt that defines Model: earlier ones are examples."""
+    asked = [t for t in re.findall(r"```python\n(.*?)```", prompt, re.S) if "class Model(" in t][-1]
+    folder = pathlib.Path(candidates)
+    for problem in folder.parent.glob("torch/*/*.py"):
+        if problem.read_text().strip() == asked.strip():
+            return (folder / f"{problem.stem.partition('_')[2]}.{kind}.py").read_text()
+    if kind == "wrong":
+        return "# nothing yet"
+    # the parent's name in `super(Model, self)`, too
+    return re.sub(r"\bModel\b", "ModelNew", asked)
+
+
 def answer(body):
     messages = body["messages"]
-    entry = re.search(r"\nvoid (\w+)\(", messages[0]["content"]).group(1)
+    prompt = messages[0]["content"]
     turn = sum(m["role"] == "assistant" for m in messages)
     kind = "fast" if turn > 0 else "wrong"
-    with open(f"{candidates}/{entry}.{kind}.c") as f:
-        return f"request {body['seed']} ends\n```c\n{f.read()}\n```\n"
+    entry = re.search(r"\nvoid (\w+)\(", prompt)
+    if entry:
+        language, text = "c", pathlib.Path(f"{candidates}/{entry.group(1)}.{kind}.c").read_text()
+    else:
+        language, text = "python", module(prompt, kind)
+    return f"request {body['seed']} ends\n```{language}\n{text}\n```\n"
 
 
 class Handler(BaseHTTPRequestHandler):
