@@ -155,8 +155,8 @@ static enum kg_code expect(struct kg_worker *w, struct kg_pooled_case *pc, struc
     return kg_judge_save(&n->judge, c, pc->number, err);
 }
 
-/* One call on inputs that are in place. Activity while it should be frozen may be an accident once
- * (the host charged it somebody's time): then the inputs are written again and the call is
+/* One call on inputs that are in place. Activity while it should be frozen may be an accident (the
+ * host charged it somebody's time): then the inputs are written again and the call is
  * repeated. */
 static enum kg_stage_result call_candidate(struct kg_evaluation *e, enum kg_stage stage,
                                            const struct kg_case *c, struct kg_err *err)
@@ -168,7 +168,7 @@ static enum kg_stage_result call_candidate(struct kg_evaluation *e, enum kg_stag
     struct kg_call_report rep;
     kg_layout_plan(n->problem, &c->shape, false, c->jitter, c->in_base, c->out_base, &l);
     kg_layout_call(n->problem, &c->shape, c->key, &l, false, &call);
-    for (int active = 0;; active++) {
+    for (int active = 1;; active++) {
         int64_t lost = kg_clock_lost_ns();
         kg_runner_call(&kg_native_run_of(e)->cand.runner, &call,
                        kg_evaluation_deadline(e, w->config.deadline_run), false, &rep);
@@ -181,7 +181,7 @@ static enum kg_stage_result call_candidate(struct kg_evaluation *e, enum kg_stag
                                          (json_int_t)rep.idle_cpu_ns, "tail_cpu_ns",
                                          (json_int_t)rep.tail_cpu_ns, "threads", rep.threads));
         }
-        if (rep.status != KG_RUN_ACTIVE || active > 0) {
+        if (rep.status != KG_RUN_ACTIVE || active == KG_ACTIVE_CALLS) {
             kg_native_candidate_stop(e);
             kg_native_verdict_of_run(e, stage, &kg_native_run_of(e)->cand.runner, rep.status);
             /* late over a pause of this process: it is asked once more */

@@ -46,8 +46,10 @@ enum kg_run_status {
 #define KG_IDLE_SLACK_UNPINNED_NS 100000
 #define KG_TAIL_SLACK_NS          100000 /* per thread */
 
-/* The report of one call. With KG_RUN_ACTIVE the call was made, and its output counts. Once may be
- * an accident, when the host charges stolen time; twice in a row is not. So repeat the call. */
+/* The report of one call. With KG_RUN_ACTIVE the call was made, and its output counts. It may be an
+ * accident, when the host charges stolen time, and on a busy one a second accident follows. So many
+ * calls in a row are none. So repeat the call; what was active is void and gains nothing. */
+#define KG_ACTIVE_CALLS 6
 struct kg_call_report {
     enum kg_run_status status;
     int64_t window_ns;   /* from release to done, by the broker's clock */

@@ -80,7 +80,7 @@ enum kg_flow kg_session_compare(struct kg_session *s, const struct kg_case *c, b
 /* One verified call on fresh inputs, not timed. oracle: also compared with the oracle. It repeats
  * itself when it was void. */
 enum kg_flow kg_session_verified(struct kg_session *s, bool oracle, struct kg_err *err);
-/* Counts a void step. True: repeat it. The candidate has one repetition; the reference has more. */
+/* Counts a void step. True: repeat it. Candidate and reference have as many repetitions. */
 struct kg_voids {
     int candidate, reference;
 };

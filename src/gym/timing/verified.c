@@ -5,8 +5,6 @@
 #include "base/clock.h"
 #include "gym/timing/session.h"
 
-/* In a row. Then the reference's core is disturbed, and the candidate is not accused. */
-#define REFERENCE_VOIDS 6
 /* A call whose process did not run for longer than this, and for a tenth of its window, had to wait
  * for the core. The hand-off (K) takes 3 to 13 us. */
 #define WAITED_NS 25000
@@ -219,7 +217,7 @@ bool kg_session_repeat(struct kg_session *s, enum kg_flow flow, struct kg_voids 
         return false;
     }
     s->process->voided++;
-    return s->active_is_candidate ? ++seen->candidate < 2 : ++seen->reference < REFERENCE_VOIDS;
+    return (s->active_is_candidate ? ++seen->candidate : ++seen->reference) < KG_ACTIVE_CALLS;
 }
 
 enum kg_flow kg_session_verified(struct kg_session *s, bool oracle, struct kg_err *err)
