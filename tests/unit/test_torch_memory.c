@@ -233,7 +233,44 @@ static void an_evaluation_waits_for_memory(void **state)
     close(told[1]);
 }
 
-/* A worker that has nothing to do gives back what somebody waits for, and judges again later. */
+static int64_t reserved(const struct kg_record *r)
+{
+    return json_integer_value(
+        json_object_get(json_object_get(r->environment, "memory"), "reserved_mb"));
+}
+
+/* Room for more cases is taken where much is left, else the least. */
+static void comfort_is_left_to_others(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_ledger l;
+    struct kg_err e = KG_ERR_INIT;
+    int64_t first = 0;
+    need_torch();
+    put("large.py", by_rows);
+    for (int others = 0; others < 2; others++) {
+        open_with(4096);
+        assert_int_equal(kg_ledger_open("cpu", &l, &e), KG_OK);
+        assert_true(!others || kg_ledger_try(&l, 2816ull << 20, 4096ull << 20));
+        judge("large.py", new_rows, KG_ST_FULL, &r);
+        assert_int_equal(r.verdict, KG_V_OK);
+        assert_string_equal(of_memory(&r, "rung"), "one case");
+        assert_true(others == 0 || reserved(&r) < first);
+        first = reserved(&r);
+        kg_record_deinit(&r);
+        kg_ledger_close(&l);
+    }
+}
+
+static bool gives_back(const struct kg_ledger *l)
+{
+    kg_worker_idle(worker);
+    return kg_ledger_others(l, 640ull << 20) == 0;
+}
+
+/* A worker that has nothing to do gives back what somebody waits for, and judges again later. One
+ * that has just judged keeps it: setting the problem up again costs more than the wait. */
 static void an_idle_worker_gives_back(void **state)
 {
     (void)state;
@@ -248,8 +285,8 @@ static void an_idle_worker_gives_back(void **state)
     kg_record_deinit(&r);
     assert_int_equal(kg_ledger_open("cpu", &l, &e), KG_OK);
     assert_true(kg_ledger_others(&l, 640ull << 20) > 0);
-    kg_worker_idle(worker); /* nobody waits */
-    assert_true(kg_ledger_others(&l, 640ull << 20) > 0);
+    usleep(1200000);
+    assert_false(gives_back(&l)); /* nobody waits */
     pid_t child = fork();
     if (child == 0) {
         struct kg_ledger own;
@@ -260,7 +297,13 @@ static void an_idle_worker_gives_back(void **state)
     for (int i = 0; i < 4000 && !kg_ledger_is_wanted(&l); i++) {
         usleep(5000);
     }
-    kg_worker_idle(worker);
+    judge("large.py", new_rows, KG_ST_FULL, &r);
+    assert_int_equal(r.verdict, KG_V_OK);
+    kg_record_deinit(&r);
+    assert_false(gives_back(&l));
+    for (int i = 0; i < 100 && !gives_back(&l); i++) {
+        usleep(100000);
+    }
     int status = 1;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
@@ -280,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_plan_never_promises_more_than_there_is),
         cmocka_unit_test(too_little_is_refused_with_both_numbers),
         cmocka_unit_test(an_evaluation_waits_for_memory),
+        cmocka_unit_test(comfort_is_left_to_others),
         cmocka_unit_test(an_idle_worker_gives_back),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);

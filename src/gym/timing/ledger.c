@@ -78,16 +78,25 @@ static enum kg_code pause_for(const volatile int *cancel, struct kg_err *err)
     return KG_OK;
 }
 
-/* All n pages, or none. Those that are held already count. */
-static bool take_pages(const struct kg_ledger *l, uint64_t n, uint64_t all)
+/* The first n pages that are free or held already, or as many as there are of these. */
+static uint64_t lock_pages(const struct kg_ledger *l, uint64_t n, uint64_t all)
 {
     uint64_t got = 0, p = 0;
     for (; p < all && got < n; p++) {
         got += lock(l, F_WRLCK, FIRST + p, 1);
     }
-    p = got < n ? 0 : p;
     lock(l, F_UNLCK, FIRST + p, KG_LEDGER_PAGES - p);
-    return got == n;
+    return got;
+}
+
+/* All n pages, or no more than were held. */
+static bool take_pages(const struct kg_ledger *l, uint64_t n, uint64_t all)
+{
+    bool all_n = lock_pages(l, n, all) == n;
+    if (!all_n) {
+        lock_pages(l, l->held / KG_LEDGER_PAGE, all);
+    }
+    return all_n;
 }
 
 static enum kg_code wait_for_pages(const struct kg_ledger *l, uint64_t n, uint64_t all,
@@ -134,10 +143,7 @@ bool kg_ledger_try(struct kg_ledger *l, uint64_t bytes, uint64_t capacity)
     if (turn) {
         lock(l, F_UNLCK, TURN, 1);
     }
-    if (!got) {
-        lock(l, F_UNLCK, FIRST, KG_LEDGER_PAGES);
-    }
-    l->held = got ? n * KG_LEDGER_PAGE : 0;
+    l->held = got ? n * KG_LEDGER_PAGE : l->held;
     return got;
 }
 

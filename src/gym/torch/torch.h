@@ -101,6 +101,8 @@ enum kg_tmemory_rung {
 struct kg_tmemory {
     struct kg_ledger ledger;
     bool open;         /* the ledger */
+    int64_t used_ns;   /* end of the last evaluation */
+    int64_t wanted_ns; /* since when somebody has been seen to wait; 0: nobody */
     uint64_t capacity; /* bytes that all jobs may take together */
     uint64_t judge;    /* most that the judge may hold; bytes of one case with its answers */
     uint64_t one_case;

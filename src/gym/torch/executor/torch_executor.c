@@ -218,6 +218,7 @@ static void stop(struct kg_evaluation *e)
     json_decref(run->clocks);
     json_decref(run->own_state);
     kg_lease_release(&run->device);
+    kg_tmemory_used(e->w);
     free(run);
     e->run = NULL;
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/clock.h"
 #include "gym/torch/judging/cases_private.h"
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/memory_needs.h"
@@ -19,6 +20,12 @@
 #define FEW       (256 * MB) /* inputs of a problem that is not described */
 #define DEFAULT   4 /* the part of a device that a judge may take where nothing is planned */
 #define COPIES    3 /* of inputs on every rung: the judge's, and in two regions */
+#define LEFT_FREE 4 /* this part of a device is left for those that need the least */
+/* A worker without work gives back what somebody waits for after so long. One with work does it
+ * between two evaluations, once somebody has waited for so long: to set a problem up again costs
+ * seconds, so jobs that need a little more than there is must not take turns at each evaluation. */
+#define IDLE_NS     1000000000
+#define PATIENCE_NS 20000000000
 /* Times the state, of a case whose call changes it: masters, what the reference leaves in float and
  * in double, and a candidate's. */
 #define LEFT 6
@@ -94,10 +101,26 @@ void kg_tmemory_drop(struct kg_worker *w)
 
 void kg_tmemory_yield(struct kg_worker *w)
 {
-    const struct kg_torch *t = kg_torch_of(w);
-    if (t && t->memory.ledger.held > 0 && kg_ledger_is_wanted(&t->memory.ledger)) {
-        kg_tmemory_drop(w);
+    struct kg_torch *t = kg_torch_of(w);
+    if (!t || t->memory.ledger.held == 0) {
+        return;
     }
+    struct kg_tmemory *m = &t->memory;
+    int64_t now = kg_clock_ns();
+    if (!kg_ledger_is_wanted(&m->ledger)) {
+        m->wanted_ns = 0;
+        return;
+    }
+    m->wanted_ns = m->wanted_ns > 0 ? m->wanted_ns : now;
+    if (now - m->used_ns > IDLE_NS || now - m->wanted_ns > PATIENCE_NS) {
+        kg_tmemory_drop(w);
+        m->wanted_ns = 0;
+    }
+}
+
+void kg_tmemory_used(struct kg_worker *w)
+{
+    kg_torch_of(w)->memory.used_ns = kg_clock_ns();
 }
 
 /* What other programs have taken is no part of it. That shows only while no job of ours is there
@@ -121,19 +144,26 @@ static enum kg_code open_ledger(struct kg_worker *w, struct kg_err *err)
     return KG_OK;
 }
 
-/* Takes so much, unless it is held already. Who must wait has nothing on the device meanwhile. */
-static enum kg_code hold(struct kg_worker *w, uint64_t bytes, struct kg_err *err)
+/* Is there so much, and a part of the device besides for those that need less? */
+static bool is_roomy(const struct kg_tmemory *m, uint64_t bytes)
+{
+    return bytes + kg_ledger_others(&m->ledger, m->capacity) <=
+           m->capacity - m->capacity / LEFT_FREE;
+}
+
+/* Holds what is wanted where that is easily had, else what is needed. Who must wait has nothing on
+ * the device meanwhile. */
+static enum kg_code hold(struct kg_worker *w, uint64_t need, uint64_t want, struct kg_err *err)
 {
     struct kg_torch *t = kg_torch_of(w);
     struct kg_tmemory *m = &t->memory;
-    if (m->ledger.held >= bytes) {
-        return KG_OK;
-    }
-    if (kg_ledger_try(&m->ledger, bytes, m->capacity)) {
+    if (m->ledger.held >= want ||
+        (is_roomy(m, want) && kg_ledger_try(&m->ledger, want, m->capacity)) ||
+        m->ledger.held >= need || kg_ledger_try(&m->ledger, need, m->capacity)) {
         return KG_OK;
     }
     kg_tmemory_drop(w);
-    return kg_ledger_take(&m->ledger, bytes, m->capacity, w->cancelled, err) == KG_OK
+    return kg_ledger_take(&m->ledger, need, m->capacity, w->cancelled, err) == KG_OK
                ? kg_torch_judge(w, err)
                : err->code;
 }
@@ -170,7 +200,7 @@ enum kg_code kg_tmemory_describe(struct kg_worker *w, uint64_t inputs, uint64_t 
     uint64_t few = FEW < t->memory.capacity / 32 ? FEW : t->memory.capacity / 32;
     uint64_t want = contexts(t) + DESCRIBES * (inputs > few ? inputs : few);
     want = want < t->memory.capacity ? want : t->memory.capacity;
-    if (hold(w, want, err) != KG_OK) {
+    if (hold(w, want, want, err) != KG_OK) {
         return err->code;
     }
     *room = inputs > 0 ? UINT64_MAX : (t->memory.ledger.held - contexts(t)) / DESCRIBES;
@@ -216,7 +246,8 @@ enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s, struct
     }
     bool alone = t->judge.facts.clock && !t->shared;
     uint64_t want = alone ? m->capacity : kg_tneeds_reservation(&n, m->rung, m->capacity);
-    if (hold(w, whole_pages(want, m->capacity), err) != KG_OK) {
+    uint64_t need = alone ? want : kg_tneeds_bare(&n, m->rung, m->capacity);
+    if (hold(w, whole_pages(need, m->capacity), whole_pages(want, m->capacity), err) != KG_OK) {
         return err->code;
     }
     struct kg_tshares share = kg_tneeds_shares(&n, m->rung, m->ledger.held);

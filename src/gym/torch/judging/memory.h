@@ -36,8 +36,11 @@ void kg_tmemory_room_to_time(struct kg_worker *w);
 /* Ends everything that this worker has on the device, and gives its memory back. What is known of
  * the problem stays. */
 void kg_tmemory_drop(struct kg_worker *w);
-/* The same where another process waits for memory that is held. */
+/* The same where another process waits for memory that is held, and this worker has no work, or the
+ * other has waited for long. Between evaluations, and again and again while there is none. */
 void kg_tmemory_yield(struct kg_worker *w);
+/* An evaluation has ended: this worker has work. */
+void kg_tmemory_used(struct kg_worker *w);
 /* {rung, reserved_mb, device_mb} for the record; NULL: nothing was planned. */
 json_t *kg_tmemory_json(const struct kg_worker *w);
 

@@ -105,6 +105,11 @@ uint64_t kg_tneeds_reservation(const struct kg_tneeds *n, enum kg_tmemory_rung r
     return least(bytes + n->owed, capacity);
 }
 
+uint64_t kg_tneeds_bare(const struct kg_tneeds *n, enum kg_tmemory_rung rung, uint64_t capacity)
+{
+    return least(n->least[rung] + n->owed, capacity);
+}
+
 struct kg_tshares kg_tneeds_shares(const struct kg_tneeds *n, enum kg_tmemory_rung rung,
                                    uint64_t held)
 {

@@ -51,9 +51,10 @@ bool kg_trung_hosts(enum kg_tmemory_rung rung);
 bool kg_trung_is_single(enum kg_tmemory_rung rung);
 /* What timing needs on a rung. */
 uint64_t kg_tneeds_timed(const struct kg_tneeds *n, enum kg_tmemory_rung rung);
-/* What to reserve on a rung, at most the capacity. */
+/* What to reserve on a rung, at most the capacity: with room for more cases, and the least. */
 uint64_t kg_tneeds_reservation(const struct kg_tneeds *n, enum kg_tmemory_rung rung,
                                uint64_t capacity);
+uint64_t kg_tneeds_bare(const struct kg_tneeds *n, enum kg_tmemory_rung rung, uint64_t capacity);
 /* Of so many bytes that are held. */
 struct kg_tshares kg_tneeds_shares(const struct kg_tneeds *n, enum kg_tmemory_rung rung,
                                    uint64_t held);
