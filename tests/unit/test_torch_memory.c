@@ -263,6 +263,29 @@ static void comfort_is_left_to_others(void **state)
     }
 }
 
+/* A small problem after a large one holds what it needs itself. */
+static void what_a_problem_needs_no_more_is_given_back(void **state)
+{
+    (void)state;
+    static const char few[] = HEAD MODEL("Model") ROWS
+        "\n\ndef get_inputs():\n    return [torch.randn(64, 1024)]\n\n\n"
+        "def get_init_inputs():\n    return []\n";
+    static const char *const file[] = {"large.py", "small.py"};
+    int64_t held[2];
+    need_torch();
+    put("large.py", by_rows);
+    put("small.py", few);
+    open_with(4096);
+    for (int i = 0; i < 2; i++) {
+        struct kg_record r;
+        judge(file[i], new_rows, KG_ST_FULL, &r);
+        assert_int_equal(r.verdict, KG_V_OK);
+        held[i] = reserved(&r);
+        kg_record_deinit(&r);
+    }
+    assert_true(held[1] < held[0] / 2);
+}
+
 static bool gives_back(const struct kg_ledger *l)
 {
     kg_worker_idle(worker);
@@ -324,6 +347,7 @@ int main(void)
         cmocka_unit_test(too_little_is_refused_with_both_numbers),
         cmocka_unit_test(an_evaluation_waits_for_memory),
         cmocka_unit_test(comfort_is_left_to_others),
+        cmocka_unit_test(what_a_problem_needs_no_more_is_given_back),
         cmocka_unit_test(an_idle_worker_gives_back),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);

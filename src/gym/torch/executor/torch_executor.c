@@ -93,6 +93,7 @@ static enum kg_code problem(struct kg_worker *w, const char *path, struct kg_err
     enum kg_code code = kg_torch_open(w, err);
     if (code == KG_OK) {
         kg_torch_leave(w);
+        kg_tmemory_left(w);
         code =
             p->level == KG_TLEVEL_WEIGHTS
                 ? kg_fail(err, KG_E_PROBLEM,

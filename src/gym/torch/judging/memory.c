@@ -118,6 +118,14 @@ void kg_tmemory_yield(struct kg_worker *w)
     }
 }
 
+void kg_tmemory_left(struct kg_worker *w)
+{
+    const struct kg_tmemory *m = &kg_torch_of(w)->memory;
+    if (m->ledger.held > 0 && kg_ledger_is_wanted(&m->ledger)) {
+        kg_tmemory_drop(w);
+    }
+}
+
 void kg_tmemory_used(struct kg_worker *w)
 {
     kg_torch_of(w)->memory.used_ns = kg_clock_ns();
@@ -144,6 +152,12 @@ static enum kg_code open_ledger(struct kg_worker *w, struct kg_err *err)
     return KG_OK;
 }
 
+/* What the judge has on the device now, with the contexts. */
+static uint64_t kept(const struct kg_torch *t)
+{
+    return contexts(t) + (t->judge_up ? (uint64_t)t->judge.bytes : 0);
+}
+
 /* Is there so much, and a part of the device besides for those that need less? */
 static bool is_roomy(const struct kg_tmemory *m, uint64_t bytes)
 {
@@ -151,12 +165,17 @@ static bool is_roomy(const struct kg_tmemory *m, uint64_t bytes)
            m->capacity - m->capacity / LEFT_FREE;
 }
 
-/* Holds what is wanted where that is easily had, else what is needed. Who must wait has nothing on
- * the device meanwhile. */
+/* Holds what is wanted where that is easily had, else what is needed, and no more than is wanted:
+ * describing a problem takes more than to judge it. Who must wait has nothing on the device
+ * meanwhile. */
 static enum kg_code hold(struct kg_worker *w, uint64_t need, uint64_t want, struct kg_err *err)
 {
     struct kg_torch *t = kg_torch_of(w);
     struct kg_tmemory *m = &t->memory;
+    uint64_t most = want > kept(t) ? want : kept(t);
+    if (m->ledger.held > most) {
+        return kg_ledger_try(&m->ledger, most, m->capacity), KG_OK;
+    }
     if (m->ledger.held >= want ||
         (is_roomy(m, want) && kg_ledger_try(&m->ledger, want, m->capacity)) ||
         m->ledger.held >= need || kg_ledger_try(&m->ledger, need, m->capacity)) {

@@ -39,6 +39,8 @@ void kg_tmemory_drop(struct kg_worker *w);
 /* The same where another process waits for memory that is held, and this worker has no work, or the
  * other has waited for long. Between evaluations, and again and again while there is none. */
 void kg_tmemory_yield(struct kg_worker *w);
+/* The problem is another one from now on, so there is nothing worth keeping from who waits. */
+void kg_tmemory_left(struct kg_worker *w);
 /* An evaluation has ended: this worker has work. */
 void kg_tmemory_used(struct kg_worker *w);
 /* {rung, reserved_mb, device_mb} for the record; NULL: nothing was planned. */
