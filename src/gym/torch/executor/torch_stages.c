@@ -1,6 +1,8 @@
 /* The stages of a PyTorch candidate, from its text to its answers. */
 #include "gym/torch/executor/torch_stages.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "gym/eval/again.h"
 #include "gym/reply/check.h"
@@ -26,13 +28,18 @@ enum kg_stage_result kg_tstage_static(struct kg_evaluation *e, struct kg_err *er
 {
     (void)err;
     struct kg_finding f[32];
-    size_t n = kg_check_python(e->code, e->code_len, kg_torch_of(e->w)->problem->entry, f,
-                               sizeof f / sizeof *f);
+    const char *entry = kg_torch_of(e->w)->problem->entry;
+    size_t n = kg_check_python(e->code, e->code_len, entry, f, sizeof f / sizeof *f);
     for (size_t i = 0; i < n; i++) {
         kg_record_evidence(e->r, "static",
                            json_pack("{s:s, s:s, s:i, s:o}", "rule", f[i].rule, "severity",
                                      kg_severity_name(f[i].severity), "line", f[i].line, "message",
                                      kg_json_text(f[i].message, strlen(f[i].message))));
+    }
+    /* Nothing that defines it can lack its name: no process is needed to see that. */
+    if (memmem(e->code, e->code_len, entry, strlen(entry)) == NULL) {
+        kg_toutcome_no_entry(e);
+        return KG_STAGE_FAIL;
     }
     return KG_STAGE_PASS;
 }

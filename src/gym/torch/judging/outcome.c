@@ -234,6 +234,13 @@ static bool lacks_gpu(const struct kg_evaluation *e, enum kg_tstatus said, const
                                            json_integer_value(json_object_get(reply, "line")));
 }
 
+void kg_toutcome_no_entry(struct kg_evaluation *e)
+{
+    kg_record_verdict(e->r, KG_V_COMPILE_ERROR, "missing_entry", "the module does not define `%s`",
+                      kg_torch_of(e->w)->problem->entry);
+    e->r->compiled = 0;
+}
+
 static enum kg_stage_result of_status(struct kg_evaluation *e, enum kg_tcommand command,
                                       enum kg_tstatus said, const json_t *reply, struct kg_err *err)
 {
@@ -251,8 +258,7 @@ static enum kg_stage_result of_status(struct kg_evaluation *e, enum kg_tcommand 
         of_syntax(e, reply);
         break;
     case KG_TA_NO_ENTRY:
-        kg_record_verdict(r, KG_V_COMPILE_ERROR, "missing_entry", "the module does not define `%s`",
-                          kg_torch_of(e->w)->problem->entry);
+        kg_toutcome_no_entry(e);
         break;
     case KG_TA_STATE:
         kg_toutcome_params(e);

@@ -14,6 +14,8 @@ enum kg_stage_result kg_toutcome_command(struct kg_evaluation *e, enum kg_tcomma
 enum kg_stage_result kg_toutcome_call(struct kg_evaluation *e, enum kg_tcommand command,
                                       enum kg_stage stage, const struct kg_dj_report *rep,
                                       struct kg_err *err);
+/* The candidate's text defines no module of the name that is asked for. */
+void kg_toutcome_no_entry(struct kg_evaluation *e);
 /* The reference's state does not go into the module: names the tensors of both sides. */
 void kg_toutcome_params(struct kg_evaluation *e);
 /* From what the judge saw round a call, and from its comparison. */
