@@ -62,9 +62,9 @@ static void presets_change_what_they_say(void **state)
         {"calibrated", "timing.method=calibrated "},
         {"single-input", "multi_input=no "},
         {"unstaged", "staged=no "},
-        {"quick", "laws=2 timing.pairs=10 timing.processes=3 timing.half_width=0.05 "
+        {"quick", "timing.pairs=10 timing.processes=3 timing.half_width=0.05 "
                   "timing.budget=5 "},
-        {"train", "variants=few laws=1 timing.pairs=8 timing.processes=1 timing.min_processes=1 "
+        {"train", "variants=few timing.pairs=8 timing.processes=1 timing.min_processes=1 "
                   "timing.warmups=1 timing.least_calls=6 timing.least_life=0 timing.null_calls=4 "
                   "timing.waits=6 "
                   "timing.primers=no timing.asides=no timing.fresh_candidate=no "

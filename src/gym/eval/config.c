@@ -30,11 +30,11 @@ static const struct kg_opt table[] = {
         "Full run on the five variants of the inputs and on several kinds of values (laws)."),
     ENUM_CLIENT(
         "variants", variants, variants, "all",
-        "C: inputs of the full run. few: the published shape, an odd one and `laws`, each once."),
+        "C: inputs of the full run. few: the published shape, an odd one and each law, once."),
     INT_CLIENT(
         "laws", laws, 0, 64, "4", "",
-        "C: kinds of input values (laws) drawn per evaluation besides the variants. PyTorch: 0 "
-        "none, else all; so many of a problem with too many bytes for all."),
+        "Kinds of input values (laws) besides the variants: 0 none, else all. PyTorch: so many of "
+        "a problem with too many bytes for all."),
     BOOL_CLIENT("hack_checks", hack_checks, "yes",
                 "Look for replayed answers, work outside the clock and times below the floor."),
     ENUM_BESIDE(

@@ -6,7 +6,7 @@
 #include "base/yaml.h"
 #include "gym/eval/config.h"
 
-/* quick: for a first look; wider intervals, one sweep of inputs with fewer laws. calibrated: the
+/* quick: for a first look; wider intervals. calibrated: the
  * protocol that the Beyond TritonRL report publishes. */
 static const struct preset {
     const char *name, *help;
@@ -20,12 +20,11 @@ static const struct preset {
     {"single-input", "one set of inputs: no variants, no value laws", {"multi_input=no", NULL}},
     {"unstaged", "every stage runs, whatever failed before", {"staged=no", NULL}},
     {"quick",
-     "a first look: fewer laws, fewer pairs, wider interval",
-     {"laws=2", "timing.pairs=10", "timing.processes=3", "timing.half_width=0.05",
-      "timing.budget=5", NULL}},
+     "a first look: fewer pairs, wider interval",
+     {"timing.pairs=10", "timing.processes=3", "timing.half_width=0.05", "timing.budget=5", NULL}},
     {"train",
      "rewards in training: few inputs, one short timing; C only",
-     {"variants=few", "laws=1", "timing.pairs=8", "timing.processes=1", "timing.min_processes=1",
+     {"variants=few", "timing.pairs=8", "timing.processes=1", "timing.min_processes=1",
       "timing.warmups=1", "timing.least_calls=6", "timing.least_life=0", "timing.budget=5",
       "timing.null_calls=4", "timing.waits=6", "timing.fresh_references=no",
       "timing.fresh_candidate=no", "timing.primers=no", "timing.asides=no", "stage.profile=yes",

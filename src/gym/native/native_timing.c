@@ -225,14 +225,15 @@ static enum kg_code widen(struct kg_worker *w, const struct kg_pairs_input *in,
     return code;
 }
 
-/* Laws that the reference is known to meet at the default shape: the full run has asked them. */
+/* Laws that the reference is known to meet, at whatever shape: the full run has asked them. Where
+ * it does not at the default shape the oracle says so, and such a call is no matter of the
+ * candidate. */
 static uint32_t laws_of(const struct kg_case_pool *pool)
 {
     uint32_t laws = 0;
     for (size_t i = 0; i < KG_CASE_POOL_MAX; i++) {
         const struct kg_pooled_case *c = &pool->cases[i];
-        if (c->number && c->applies && c->variant == KG_VARIANT_DEFAULT && c->c.law != KG_LAW_OWN &&
-            c->c.law != KG_LAW_PRECISION) {
+        if (c->number && c->applies && c->c.law != KG_LAW_OWN && c->c.law != KG_LAW_PRECISION) {
             laws |= 1u << c->c.law;
         }
     }

@@ -27,13 +27,19 @@ void kg_session_draw(struct kg_session *s, struct kg_case *out)
     };
 }
 
+/* None comes again before all have come: a process that is timed meets each of them soon, and a
+ * kernel that fails one there cannot count on another draw. */
 static enum kg_law one_of(struct kg_session *s, uint32_t laws)
 {
-    uint64_t skip = kg_rng_below(&s->rng, (uint64_t)__builtin_popcount(laws));
+    uint32_t left = (laws & ~s->dealt) != 0 ? laws & ~s->dealt : laws;
+    uint32_t rest = left;
+    uint64_t skip = kg_rng_below(&s->rng, (uint64_t)__builtin_popcount(left));
     while (skip-- > 0) {
-        laws &= laws - 1;
+        rest &= rest - 1;
     }
-    return (enum kg_law)__builtin_ctz(laws);
+    enum kg_law law = (enum kg_law)__builtin_ctz(rest);
+    s->dealt = (left == laws ? 0 : s->dealt) | 1u << law;
+    return law;
 }
 
 void kg_session_draw_call(struct kg_session *s, struct kg_case *out)

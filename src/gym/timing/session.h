@@ -21,6 +21,7 @@ struct kg_session {
     struct kg_pairs_process *process; /* the current one */
     struct kg_rng rng;                /* draws order, sets and counts; never values */
     uint64_t cases;                   /* number of cases drawn; each has its own key */
+    uint32_t dealt;                   /* other laws that were asked since all of them were */
     int nsets, set; /* buffer sets in the pool, and the one drawn last (-1: none) */
     uint64_t in_stride, out_stride;
     struct kg_pairs_own *own, fresh; /* own: those of the caller, or fresh */
