@@ -14,7 +14,7 @@ static const struct kind {
     int step;
 } kinds[] = {
     {"the sign", "x", "torch.relu(x)", "torch.rand(96, 256)", "x", "v.min() >= 0", "x * 1", 64},
-    {"the maximum", "x", "torch.softmax(x, 1)", "torch.randn(64, 512)", "x", "v.max() < 60",
+    {"the maximum", "x", "torch.softmax(x, 1)", "torch.randn(64, 512)", "x", "v.abs().max() < 60",
      "x.exp() / x.exp().sum(1, keepdim=True)", 256},
     {"the range", "x, z", "x.clamp(-9, 9) + z", "torch.randn(128, 256), torch.rand(128, 256)", "x",
      "v.abs().max() <= 9", "x + z", 1024},

@@ -196,10 +196,10 @@ static enum kg_tflow ask_oracle(struct kg_tpairs *s, struct kg_dj_judgement *j, 
 }
 
 /* With the float reference, by what it is known to err on the problem's own inputs, which is little
- * on touched ones. What that finds wrong, and inputs of other laws, are asked of the oracle, which
- * decides where the reference meets it; where it does not, nobody is blamed. So is a random part of
- * what is timed: once the device is others' again, unless such inputs cannot be made twice (wait
- * false). */
+ * on touched ones and under other laws: who is as near to it there is right. What that finds wrong,
+ * and the probe, are asked of the oracle, which decides where the reference meets it; where it does
+ * not, nobody is blamed. So is a random part of what is timed: once the device is others' again,
+ * unless such inputs cannot be made twice (wait false). */
 static enum kg_tflow verify(struct kg_tpairs *s, const struct kg_dj_report *rep, bool timed,
                             bool wait, struct kg_err *err)
 {
@@ -209,7 +209,8 @@ static enum kg_tflow verify(struct kg_tpairs *s, const struct kg_dj_report *rep,
         return KG_TFLOW_ERROR;
     }
     bool numbers = !j.compare.pass && !(j.arity || j.structure || j.shape || j.dtype);
-    bool now = !usual || numbers || (timed && !wait && kg_rng_below(&s->rng, 4) == 0);
+    bool now = kg_tlaw_probes(s->law) || numbers ||
+               (usual && timed && !wait && kg_rng_below(&s->rng, 4) == 0);
     if (now && ask_oracle(s, &j, &applies, err) != KG_TFLOW_ON) {
         return KG_TFLOW_ERROR;
     }
@@ -221,7 +222,7 @@ static enum kg_tflow verify(struct kg_tpairs *s, const struct kg_dj_report *rep,
         return kg_tpairs_fail(s, KG_TC_CALL, s->out->calls, rep, &j);
     }
     s->out->verified++;
-    return timed && wait && !now ? kg_tpairs_for_later(s, rep, err) : KG_TFLOW_ON;
+    return usual && timed && wait && !now ? kg_tpairs_for_later(s, rep, err) : KG_TFLOW_ON;
 }
 
 enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_tlaw law,

@@ -1,14 +1,17 @@
 /* Which law the inputs of a call have. Warm-ups, pairs and further calls draw it here alike, so
  * nothing that a process sees of its inputs tells whether its call is timed. */
+#include <string.h>
+
 #include "gym/torch/problem/own_law.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
 /* Touched inputs look like own ones to anybody who does not read everything, so what reads a sample
  * meets them in timed calls, too. */
-#define EIGHTHS_OWN     5
-#define EIGHTHS_TOUCHED 2
-#define NEAR            0.25 /* of the bound, by which rounding its inputs moves an answer at most */
-#define DRAWN_HERE      (256 << 20) /* bytes: a host draws them in half a second */
+#define OWN        9 /* of 16 */
+#define TOUCHED    4
+#define INSIDES    3    /* one in so many of the others has the probe inside the own range */
+#define NEAR       0.25 /* of the bound, by which rounding its inputs moves an answer at most */
+#define DRAWN_HERE (256 << 20) /* bytes: a host draws them in half a second */
 
 static bool known(const struct kg_tpairs *s, enum kg_tlaw law)
 {
@@ -25,30 +28,44 @@ static bool asks_inside(const struct kg_tpairs *s)
            (d->draws_there || d->input_bytes <= DRAWN_HERE);
 }
 
-/* One that changes everything; the probes have a bound of their own. */
+/* One that changes everything; the probes have a bound of their own. None comes again before all
+ * have come: who is careless only once its process is timed meets as many of them as its calls
+ * allow. */
 static enum kg_tlaw another(struct kg_tpairs *s)
 {
-    enum kg_tlaw list[KG_TL_COUNT];
-    size_t n = 0;
+    enum kg_tlaw list[KG_TL_COUNT], left[KG_TL_COUNT];
+    size_t n = 0, nleft = 0;
     for (int l = KG_TL_BF16; l < KG_TL_COUNT; l++) {
         bool whole = !kg_tlaw_probes((enum kg_tlaw)l) && !kg_tplan_touches((enum kg_tlaw)l);
         if (whole && known(s, (enum kg_tlaw)l)) {
             list[n++] = (enum kg_tlaw)l;
         }
     }
-    if (asks_inside(s) && kg_rng_below(&s->rng, 2) == 0) {
+    if (asks_inside(s) && kg_rng_below(&s->rng, INSIDES) == 0) {
         return KG_TL_INSIDE;
     }
-    return n > 0 ? list[kg_rng_below(&s->rng, n)] : KG_TL_OWN;
+    for (size_t i = 0; i < n; i++) {
+        if (!(s->dealt >> list[i] & 1)) {
+            left[nleft++] = list[i];
+        }
+    }
+    if (nleft == 0) {
+        s->dealt = 0;
+        memcpy(left, list, n * sizeof *list);
+        nleft = n;
+    }
+    enum kg_tlaw law = nleft > 0 ? left[kg_rng_below(&s->rng, nleft)] : KG_TL_OWN;
+    s->dealt |= 1u << law;
+    return law;
 }
 
 enum kg_tlaw kg_tpairs_law(struct kg_tpairs *s)
 {
-    uint64_t eighth = kg_rng_below(&s->rng, 8);
-    if (eighth < EIGHTHS_OWN) {
+    uint64_t sixteenth = kg_rng_below(&s->rng, 16);
+    if (sixteenth < OWN) {
         return KG_TL_OWN;
     }
-    if (eighth < EIGHTHS_OWN + EIGHTHS_TOUCHED) {
+    if (sixteenth < OWN + TOUCHED) {
         return known(s, KG_TL_TOUCHED) ? KG_TL_TOUCHED : KG_TL_OWN;
     }
     return another(s);

@@ -43,6 +43,7 @@ struct kg_tpairs {
     uint64_t cases;          /* drawn so far: each has its own key */
     uint64_t seed;           /* of the calls of the last one */
     enum kg_tlaw law;        /* of the last one */
+    uint32_t dealt;          /* other laws that were asked since all of them were, a bit each */
     double null_ns[KG_TPAIRS_NULLS];
     size_t nnull;
     int64_t started_ns, born_ns;  /* of the measurement; of the candidate's part in it */
@@ -78,7 +79,7 @@ enum kg_tflow kg_tpairs_redraw(struct kg_tpairs *s, uint64_t number, enum kg_tla
                                struct kg_err *err);
 
 /* --- pairs_laws.c --- */
-/* The law of a call, timed or not: of eight calls five have own values, two are touched, one has
+/* The law of a call, timed or not: of 16 calls nine have own values, four are touched, three have
  * another law of those that this instance is known to stand. */
 enum kg_tlaw kg_tpairs_law(struct kg_tpairs *s);
 /* Does the time of a pair under this law count? */
