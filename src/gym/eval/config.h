@@ -26,7 +26,7 @@ struct kg_config {
     int variants;     /* enum kg_variants */
     bool multi_input; /* the five multi-input variants and the laws */
     bool hack_checks; /* freeze clock, replay, floor */
-    int64_t laws;     /* value laws drawn per evaluation besides the five variants */
+    int64_t laws;     /* value laws besides the five variants: 0 none, else all that fit */
     int quarantine;   /* enum kg_quarantine */
     /* deadlines, seconds */
     double deadline_compile, deadline_run, deadline_eval;
