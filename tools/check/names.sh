@@ -3,16 +3,19 @@
 # `warnings` has built.
 source "$(dirname "$0")/lib.sh"
 objects=build/check/obj
-bad=0 seen=0
+there=()
 while IFS= read -r c; do
   o=$objects/${c%.c}.o
-  [ -f "$o" ] || continue
-  seen=$((seen + 1))
-  while IFS= read -r symbol; do
-    case $c:$symbol in src/gym/pool/*:kgym_*) continue ;; esac # the calls of kgym.h
-    echo "$c: $symbol does not begin with kg_, lm_, rl_ or tr_"
-    bad=$((bad + 1))
-  done < <(nm -g --defined-only "$o" | awk '{print $3}' | grep -v -E '^(kg|lm|rl|tr)_|^main$|^__(asan|ubsan|odr_asan)')
+  [ ! -f "$o" ] || there+=("$o")
 done < <(files | grep '^src/.*\.c$' | grep -v '^src/runner/null/')
-[ "$seen" -gt 0 ] || { echo "no objects below $objects: run the check \`warnings\` first"; bad=1; }
+if [ ${#there[@]} -eq 0 ]; then
+  echo "no objects below $objects: run the check \`warnings\` first"
+  verdict names 1 "names without the prefix"
+fi
+# The calls of kgym.h are those of the pool.
+out=$(nm -A -g --defined-only "${there[@]}" | sed "s|^$objects/\(.*\)\.o:.* |\1.c |" |
+  grep -v -E ' ((kg|lm|rl|tr)_|main$|__(asan|ubsan|odr_asan))|^src/gym/pool/.* kgym_' |
+  sed 's/^\([^ ]*\) \(.*\)/\1: \2 does not begin with kg_, lm_, rl_ or tr_/') || true
+bad=0
+[ -z "$out" ] || { printf '%s\n' "$out"; bad=$(wc -l <<<"$out"); }
 verdict names "$bad" "names without the prefix"
