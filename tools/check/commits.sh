@@ -49,10 +49,10 @@ if ! git cat-file -e "$base^{commit}" 2>/dev/null; then
   range=("--since=$began" HEAD)
 fi
 cut=$(cat "$(git rev-parse --git-path shallow)" 2>/dev/null) # commits whose parents a shallow clone lacks
-while IFS= read -r c; do
+src=$(git rev-list --no-merges --full-history "${range[@]}" -- src)
+while IFS=$'\x1f' read -r -d $'\x1e' c subject body; do
   [[ $cut != *$c* ]] || continue
-  src=no
-  [ -z "$(git diff-tree --no-commit-id --name-only -r --root "$c" -- src)" ] || src=yes
-  judge "${c:0:7}" "$(git log -1 --format=%s "$c")" "$(git log -1 --format=%b "$c")" $src
-done < <(git rev-list --no-merges --reverse "${range[@]}")
+  [[ $src == *$c* ]] && changes=yes || changes=no
+  judge "${c:0:7}" "$subject" "$body" $changes
+done < <(git log --no-merges --reverse --format='tformat:%H%x1f%s%x1f%b%x1e' "${range[@]}" | sed -z 's/\x1e\n/\x1e/g')
 verdict commits "$bad" "faults in messages (CONTRIBUTING.md, \"Commits\")"
