@@ -3,7 +3,7 @@
 #   tools/check.sh [CHECK ...]
 set -uo pipefail
 cd "$(dirname "$0")/.."
-all=(format layers headers heads length words messages docs keys prose commits warnings names reach cppcheck tidy)
+all=(format layers headers heads length words messages keys prose commits warnings names docs reach cppcheck tidy)
 checks=("$@")
 [ ${#checks[@]} -gt 0 ] || checks=("${all[@]}")
 failed=()

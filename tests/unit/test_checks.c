@@ -391,9 +391,20 @@ static void warnings(void **state)
     kg_buf_init(&out, 1000);
     snprintf(command, sizeof command, "cp '%s/Makefile' '%s'", home, tree);
     assert_int_equal(run(command, &out), 0);
-    kg_buf_deinit(&out);
     put("src/base/a.c", "int kg_a(void);\nint kg_a(void)\n{\n    return 0;\n}\n");
+    put("src/base/wrong.c", "int kg_wrong(void)\n{\n    return 0;\n}\n");
+    expect("warnings", "src/base/wrong.c:1:5: error: no previous prototype for");
+    snprintf(command, sizeof command, "cd '%s' && ! test -e build/release && rm src/base/wrong.c",
+             tree);
+    assert_int_equal(run(command, &out), 0);
     expect("warnings", NULL);
+    /* A tree without a release build has one now, and make finds nothing to do for it. */
+    snprintf(command, sizeof command,
+             "cd '%s' && env -u MAKEFLAGS make -q build/release/obj/src/base/a.o && "
+             "grep -q '^build/release/obj/src/base/a.o:' build/release/obj/src/base/a.d",
+             tree);
+    assert_int_equal(run(command, &out), 0);
+    kg_buf_deinit(&out);
     /* Another file: one written within a clock tick of its object looks up to date. */
     put("src/base/b.c", "int kg_b(void)\n{\n    return 0;\n}\n");
     expect("warnings", "src/base/b.c:1:5: error: no previous prototype for");

@@ -2,7 +2,7 @@
 # The printed pages are what the code and the kept measurements say now.
 source "$(dirname "$0")/lib.sh"
 kgym=${KGYM_BINARY:-build/release/kgym}
-[ -n "${KGYM_BINARY:-}" ] || make --no-print-directory -s all >/dev/null || verdict docs 1 "build failed"
+[ -n "${KGYM_BINARY:-}" ] || make --no-print-directory -s -j2 all >/dev/null || verdict docs 1 "build failed"
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
 "$(dirname "$0")/../docs.sh" "$kgym" "$fresh" || verdict docs 1 "page could not be printed"
