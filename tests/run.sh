@@ -4,6 +4,7 @@
 #   tests/run.sh BUILD --long       those that it calls long
 #   tests/run.sh BUILD --all        both
 #   tests/run.sh BUILD --python     all programs but the long ones, of those whose source names Python or PyTorch
+#                                   and that tests/programs.txt doesn't call once
 #   tests/run.sh BUILD NAME ...     these
 #   tests/run.sh --sum FILE         no program: the last line for all runs that wrote to FILE (TEST_TALLY)
 #
@@ -18,6 +19,8 @@
 # Programs run one after the other, but for those that tests/programs.txt calls light: these time nothing and
 # need one CPU, so they run side by side at the end, each on a CPU of its own. On a GPU they don't. Sanitized
 # programs all run side by side, since none of their times means anything; only light ones keep to one CPU.
+# A program that tests/programs.txt calls once has a Python that does nothing but tell that it was started, and that
+# makes the program fail. On a GPU it has the usual one.
 # Where libcuda and a device are, tests run on them (KGYM_TEST_GPU=1; =0: there is none). There a test that
 # skips has failed. Sanitized builds skip tests that take too long, and the programs that tests/programs.txt calls
 # unsanitized, unless they are named.
@@ -58,7 +61,7 @@ case ${1:-} in
     case ${1:-} in
     --long) is long "$n" || continue ;;
     '') ! is long "$n" || continue ;;
-    --python) ! is long "$n" && grep -qiE 'python|torch' "${TEST_SOURCES:-$(dirname "$0")/unit}/$n.c" 2>/dev/null || continue ;;
+    --python) ! is long "$n" && ! is once "$n" && grep -qiE 'python|torch' "${TEST_SOURCES:-$(dirname "$0")/unit}/$n.c" 2>/dev/null || continue ;;
     esac
     progs+=("$n")
   done
@@ -119,13 +122,27 @@ judge() {
   if [ "$f" -eq 0 ] && { [ "$ran" -eq 0 ] || [ "$rc" -ne 0 ] || [ "$open" -ne 0 ]; }; then f=1; fi
 }
 
+# A Python for the program $1 that leaves $work/$1.started; prints its path.
+make_trap() {
+  printf '#!/bin/sh\n: >"%s"\nexit 127\n' "$work/$1.started" >"$work/$1.python"
+  chmod +x "$work/$1.python"
+  echo "$work/$1.python"
+}
+
 # Runs the program $1, its output in the file $2, in the lane $3 if it has one, on the CPU $4 if one is named;
 # sets rc and what judge sets.
 run_one() {
+  local env=()
   rc=0
-  bash -c 'echo $$ >"$0"; exec "$@"' "$work/${3:-alone}.pid" ${4:+taskset -c "$4"} \
+  if [ "$strict" != 1 ] && is once "$1"; then env=(env KGYM_PYTHON="$(make_trap "$1")"); fi
+  ${env[@]+"${env[@]}"} bash -c 'echo $$ >"$0"; exec "$@"' "$work/${3:-alone}.pid" ${4:+taskset -c "$4"} \
     timeout "${TEST_TIMEOUT:-600}" "$b/tests/$1" >"$2" 2>&1 || rc=$?
   rm -f "$work/${3:-alone}.pid"
+  if [ -e "$work/$1.started" ]; then
+    rm -f "$work/$1.started"
+    echo "[  ERROR   ] it started the Python of PyTorch, though tests/programs.txt calls it once" >>"$2"
+    rc=1
+  fi
   judge "$2"
 }
 

@@ -179,9 +179,10 @@ static void test_long_programs(void **state)
 static void test_the_list(void **state)
 {
     (void)state;
-    rig_expect(0, "grep -v -e '^#' -e '^$' $T/tests/programs.txt | while read -r kind name; do\n"
-                  "  case $kind in long | light | unsanitized) ;; *) echo \"kind $kind\" ;; esac\n"
-                  "  test -f $T/tests/unit/$name.c || echo \"lacks $name\"\ndone");
+    rig_expect(
+        0, "grep -v -e '^#' -e '^$' $T/tests/programs.txt | while read -r kind name; do\n"
+           "  case $kind in long | light | unsanitized | once) ;; *) echo \"kind $kind\" ;; esac\n"
+           "  test -f $T/tests/unit/$name.c || echo \"lacks $name\"\ndone");
     assert_string_equal(rig.out.data, "");
     rig_expect(1, "grep -v -e '^#' -e '^$' $T/tests/programs.txt | sort | uniq -d | grep .");
 }
@@ -284,6 +285,31 @@ static void test_programs_that_name_python(void **state)
     rig_shows("0 passed, 0 failed, 0 skipped");
 }
 
+/* What is called once is not run without PyTorch, and fails where it starts its Python. */
+static void test_programs_that_start_no_python(void **state)
+{
+    (void)state;
+    rig_run("mkdir -p sources; echo '/* PyTorch */' >sources/plain.c; cp sources/plain.c "
+            "sources/asks.c");
+    rig_text("list", "once plain\n");
+    program("release", "plain", PASSES);
+    program("release", "asks", "$KGYM_PYTHON -c ''\n" PASSES);
+    rig_expect(0, RUN("KGYM_PYTHON=true TEST_LIST=../list TEST_SOURCES=../sources", "release"));
+    rig_shows("2 passed, 0 failed, 0 skipped");
+    rig_expect(0, RUN("KGYM_PYTHON=true TEST_LIST=../list TEST_SOURCES=../sources",
+                      "release") " --python");
+    rig_shows("1 passed, 0 failed, 0 skipped");
+    static const char *const lists[] = {"once plain\nonce asks\n",
+                                        "once plain\nonce asks\nlight plain\nlight asks\n"};
+    for (int i = 0; i < 2; i++) {
+        rig_text("list", lists[i]);
+        rig_expect(1, RUN("KGYM_PYTHON=true KGYM_TEST_GPU=0 TEST_LIST=../list", "release"));
+        rig_shows("it started the Python of PyTorch");
+        rig_shows("\nfailed: asks\n2 passed, 1 failed, 0 skipped");
+    }
+    rig_expect(0, RUN("KGYM_PYTHON=true KGYM_TEST_GPU=1 TEST_LIST=../list", "release"));
+}
+
 static void test_nothing_skips_on_a_gpu(void **state)
 {
     (void)state;
@@ -347,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_the_bare_root),
         cmocka_unit_test_setup(test_unsanitized_programs, fresh),
         cmocka_unit_test_setup(test_programs_that_name_python, fresh),
+        cmocka_unit_test_setup(test_programs_that_start_no_python, fresh),
         cmocka_unit_test_setup(test_nothing_skips_on_a_gpu, fresh),
         cmocka_unit_test_setup(test_a_gpu_is_found, fresh),
     };
