@@ -15,7 +15,9 @@ MARCH   ?= native
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef \
            -Wpointer-arith -Wcast-qual -Wno-format-truncation
 PKGS    := jansson yaml-0.1 libcrypto libffi libseccomp libpcre2-8 libutf8proc libevent_core libevent_extra sqlite3 libzstd hiredis
-CFLAGS  := -std=gnu17 -O2 -g -fno-omit-frame-pointer -D_GNU_SOURCE -Isrc -I. $(WARN) $(WERROR)
+# Sanitized builds: their reports name files and lines, and compiling takes half of the time.
+OPTIMIZE = $(if $(SAN),-O1 -g1,-O2 -g)
+CFLAGS   = -std=gnu17 $(OPTIMIZE) -fno-omit-frame-pointer -D_GNU_SOURCE -Isrc -I. $(WARN) $(WERROR)
 LIBS     = $(shell pkg-config --libs $(PKGS)) -lm -lpthread -ldl
 SAN_asan     := -fsanitize=address -fno-sanitize-recover=all
 SAN_ubsan    := -fsanitize=undefined -fno-sanitize-recover=all
