@@ -18,7 +18,8 @@
 #
 # Programs run one after the other, but for those that tests/programs.txt calls light: these time nothing and
 # need one CPU, so they run side by side at the end, each on a CPU of its own. On a GPU they don't. Sanitized
-# programs all run side by side, since none of their times means anything; only light ones keep to one CPU.
+# programs all run side by side, three for two CPUs, since none of their times means anything; only light ones keep to
+# one CPU.
 # A program that tests/programs.txt calls once has a Python that does nothing but tell that it was started, and that
 # makes the program fail. On a GPU it has the usual one.
 # Where libcuda and a device are, tests run on them (KGYM_TEST_GPU=1; =0: there is none). There a test that
@@ -28,7 +29,7 @@
 # Environment:
 #   TEST_RETRY=N       run what fails so many times more (default 2)
 #   TEST_TIMEOUT=N     seconds that one program may take (default 600)
-#   TEST_LANES=N       light programs at once (default: one on each CPU, four at most)
+#   TEST_LANES=N       light programs at once (default: one on each CPU, four at most), half as many more if sanitized
 #   TEST_TALLY=FILE    append the counts of this run to FILE
 #   TEST_DEV=FOLDER    look for devices there, not in /dev (for the test of this script)
 #   TEST_LIST=FILE     read this list, not tests/programs.txt (for the test of this script)
@@ -89,6 +90,8 @@ lane_cpus() {
 }
 mapfile -t lanes < <(lane_cpus)
 [ "$strict" != 1 ] || lanes=()
+# Sanitized programs wait for more than half of their time, so there is half a lane more for each CPU.
+if [ $sanitized = yes ] && [ ${#lanes[@]} -gt 1 ]; then lanes+=("${lanes[@]:0:$((${#lanes[@]} / 2))}"); fi
 
 work=$(mktemp -d)
 main=$BASHPID

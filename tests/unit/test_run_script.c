@@ -219,6 +219,15 @@ static void test_light_programs(void **state)
     program("sanitize", "right", WAITS_FOR("left"));
     rig_expect(0, RUN("TEST_LIST=/dev/null", "sanitize"));
     rig_shows("2 passed, 0 failed, 0 skipped");
+    for (int i = 0; i < 3; i++) { /* three for two CPUs: each waits for the others */
+        char name[16];
+        snprintf(name, sizeof name, "three%d", i);
+        program("sanitize", name,
+                ": >../$(basename $0)\nfor i in 1 2 3 4 5 6 7 8 9 10; do\n"
+                "[ $(ls .. | grep -c '^three') = 3 ] && { " PASSES
+                "exit 0; }\nsleep 0.3\ndone\n" BEGIN);
+    }
+    rig_expect(0, RUN("TEST_LIST=/dev/null TEST_LANES=2", "sanitize") " three0 three1 three2");
     /* a light program meets SIGINT as others do */
     program("release", "shaky",
             "grep -q 'SigIgn:.*[2367abef].$' /proc/self/status && exit 1\n" PASSES);
