@@ -16,8 +16,8 @@
 # before the last line.
 # Lines that begin with "told: " or "skip: " are shown below their program.
 #
-# Programs run one after the other, but for those that tests/programs.txt calls light: these time nothing and
-# need one CPU, so they run side by side at the end, each on a CPU of its own. On a GPU they don't. Sanitized
+# Programs run one after the other, but for those that tests/programs.txt calls light: these assert nothing of a
+# time and need one CPU, so they run side by side at the end, each on a CPU of its own. On a GPU they don't. Sanitized
 # programs all run side by side, three for two CPUs, since none of their times means anything; only light ones keep to
 # one CPU.
 # A program that tests/programs.txt calls once has a Python that does nothing but tell that it was started, and that
