@@ -230,6 +230,10 @@ class Cuda:
         self.first = torch.cuda.MemPool() if first else None
         return torch.cuda.use_mem_pool(self.first if first else self.pool)
 
+    def room(self):
+        """As in host.Host. None: PyTorch has memory of OUT."""
+        return self.output.filling if self._taken()[0] == 0 else None
+
     @contextlib.contextmanager
     def as_caller(self):
         """A context around a call and the copy of its answer, as in a plain PyTorch program: on

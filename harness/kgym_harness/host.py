@@ -29,6 +29,10 @@ class Host:
         del wide
         return contextlib.nullcontext()
 
+    def room(self):
+        """What begins an answer in OUT (tensors.Region.filling), where nothing lies there."""
+        return self.output.filling
+
     def as_caller(self):
         """A context around a call and the copy of its answer: as in a plain PyTorch program."""
         return contextlib.nullcontext()

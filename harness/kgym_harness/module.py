@@ -84,6 +84,7 @@ class Subject:
         self.first_draw = None  # inputs that there was no room for on the device
         self.overlapping = None  # {(k, i)}: inputs that share memory in each draw
         self.slices = 0  # in which the oracle works; 0: as a whole
+        self.room = None  # where it joins them (oracle.in_slices)
         self.tf32 = False  # the league's arithmetic
         self.chose = None  # whether the last call that was off made a discrete choice
         self.compat = compat  # KernelBench's way: everything in this dtype, writable inputs
@@ -341,7 +342,7 @@ class Subject:
     def _wide_answer(self, inputs):
         module = self._widened()
         if self.slices > 1:
-            return oracle.in_slices(module, inputs, self.slices)
+            return oracle.in_slices(module, inputs, self.slices, self.room)
         return module(*oracle.wide(inputs))
 
     def _widened(self):

@@ -73,20 +73,23 @@ def _cut(value, length, begin, end, only):
     return each(part, value)
 
 
-def _join(whole, part, begin, end, length):
+def _elsewhere(shape, dtype, device):
+    return torch.empty(shape, dtype=dtype, device=device)
+
+
+def _join(whole, part, begin, end, length, make):
     """Writes the part into the whole answer, which is made at the first part."""
     if isinstance(part, torch.Tensor):
         if part.dim() == 0 or part.shape[0] != end - begin:
             raise ValueError("an answer that is not as long as its inputs")
         if whole is None:
-            whole = torch.empty((length,) + tuple(part.shape[1:]), dtype=part.dtype,
-                                device=part.device)
+            whole = make((length,) + tuple(part.shape[1:]), part.dtype, part.device)
         whole[begin:end] = part
         return whole
     keys = range(len(part)) if type(part) in (list, tuple) else part
     whole = whole if whole is not None else {k: None for k in keys}
     for k in keys:
-        whole[k] = _join(whole[k], part[k], begin, end, length)
+        whole[k] = _join(whole[k], part[k], begin, end, length, make)
     return whole
 
 
@@ -99,11 +102,12 @@ def _in_form(whole, part):
     return {k: _in_form(whole[k], p) for k, p in part.items()}
 
 
-def in_slices(module, inputs, n):
+def in_slices(module, inputs, n, room=None):
     """The module's answer in double, asked slice by slice along the first dimension, so that
     only a slice of its inputs is there in double. Whether slices have nothing to do with each
     other shows when the answer is compared with that of the whole in float. Inputs that are as
-    long as the first one are all cut, or else that one alone."""
+    long as the first one are all cut, or else that one alone. room: begins a new answer, and
+    gives what makes its tensors; None: they lie anywhere."""
     first = _leading(list(inputs))
     if first is None:
         raise ValueError("no input to cut")
@@ -111,10 +115,11 @@ def in_slices(module, inputs, n):
     for only in (None, first):
         try:
             whole, step = None, -(-length // n)
+            make = room() if room is not None else _elsewhere
             for begin in range(0, length, step):
                 end = min(begin + step, length)
                 part = module(*_cut(list(inputs), length, begin, end, only))
-                whole = _join(whole, part, begin, end, length)
+                whole = _join(whole, part, begin, end, length, make)
             return _in_form(whole, part)
         except (RuntimeError, ValueError, IndexError) as failed:
             error = failed

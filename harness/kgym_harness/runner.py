@@ -142,6 +142,7 @@ class Runner:
         module.seed_all(w.seed, self.device)
         with self.place.around_call(wide), self.watch.window():
             begin = self._begin()
+            subject.room = self.place.room() if wide else None
             answer = subject.call(wide, near, w.seed, w.flags >> wire.ROUNDING & 255)
             self.place.returned()
         self._put(answer)

@@ -7,6 +7,7 @@ there; any other is copied into OUT.
 
 import ctypes
 import json
+import math
 
 import torch
 
@@ -37,6 +38,7 @@ class Region:
         self.address, self.size, self.device = address, size, device
         self.copies = size  # copies must end below
         self.whole = False  # calls allocate everywhere in it
+        self.filled = False  # tensors of the next answer were made in it
 
     def view(self, dtype, shape, offset, size, stride=None):
         """A tensor of these bytes of the region, contiguous or with these strides."""
@@ -51,6 +53,19 @@ class Region:
             memory = (ctypes.c_char * size).from_address(self.address + offset)
             flat = torch.frombuffer(memory, dtype=dtype)
         return flat.view(shape) if stride is None else flat.as_strided(shape, stride)
+
+    def filling(self):
+        """Makes tensors of an answer in the region, one after the other, where put would copy
+        them to. What finds no place there lies elsewhere."""
+        self.filled, at = True, [wire.GUARD]
+
+        def make(shape, dtype, device):
+            size = math.prod(shape) * dtype.itemsize
+            if device != self.device or at[0] + size + wire.GUARD > self.copies:
+                return torch.empty(shape, dtype=dtype, device=device)
+            begin, at[0] = at[0], _up(at[0] + size) + wire.GUARD
+            return self.view(dtype, shape, begin, size)
+        return make
 
     def of_leaf(self, leaf):
         shape, stride = tuple(leaf.shape[:leaf.rank]), tuple(leaf.stride[:leaf.rank])
@@ -116,6 +131,7 @@ def put(out, leaves, named, inputs=()):
             late.append((leaf, tensor))
     if late:
         _copy(out, leaves, named, late)
+    out.filled = False
     return len(named)
 
 
@@ -123,7 +139,7 @@ def _copy(out, leaves, named, late):
     """Copies those tensors that do not lie in OUT as they should. An OUT that is not divided may
     hold others of the answer, or these very ones with other strides. Where copies find no place
     beside them, all leave OUT first."""
-    lying = _lying(out, [tensor for _, tensor in named]) if out.whole else []
+    lying = _lying(out, [tensor for _, tensor in named]) if out.whole or out.filled else []
     if _placed(out, late, lying):
         return
     if lying:

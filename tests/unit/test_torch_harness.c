@@ -176,6 +176,41 @@ static void copies_go_beside_what_lies_in_the_region(void **state)
            "[[true,[0,1]],[true,[0,1]],[true,[1,1]],[true,[1,1]],[true,[1,1]],\"too large\"]");
 }
 
+/* Slices in double are joined where the answer is read from: OUT has room for them, and for no copy
+ * of them. What finds no place there is copied beside. One input alone is cut where all cannot be;
+ * then the answer is begun again. */
+static void slices_are_joined_in_the_region(void **state)
+{
+    (void)state;
+    expect("import torch\n"
+           "from kgym_harness import oracle, tensors, wire\n"
+           "x = torch.randn(64, 32)\n"
+           "square, w2 = torch.randn(64, 64), torch.randn(64, 64)\n"
+           "def ask(size, module, *given):\n"
+           "    memory = torch.zeros(size, dtype=torch.uint8)\n"
+           "    out = tensors.Region(memory.data_ptr(), size, torch.device('cpu'))\n"
+           "    answer = oracle.in_slices(module, given, 5, out.filling)\n"
+           "    _, named = tensors.flatten(answer)\n"
+           "    leaves = (wire.Leaf * 2)()\n"
+           "    n = tensors.put(out, leaves, named)\n"
+           "    _, want = tensors.flatten(module(*oracle.wide(given)))\n"
+           "    same = all(torch.allclose(out.of_leaf(l), t)\n"
+           "               for l, (_, t) in zip(leaves, want))\n"
+           "    return [same, out.filled, [leaf.copied for leaf in leaves[:n]]]\n"
+           "both = lambda x: [x * 2, x.sum(1)]\n"
+           "told = [ask(2 * 4096 + 64 * 32 * 8, lambda x: x * 2, x),\n"
+           "        ask(3 * 4096 + 64 * 33 * 8, both, x),\n"
+           "        ask(3 * 4096 + 64 * 33 * 8, lambda x: both(x)[::-1], x),\n"
+           "        ask(2 * 4096 + 64 * 64 * 8, lambda x, y: x @ y, square, w2)]\n"
+           "try:\n"
+           "    told.append(ask(2 * 4096 + 64 * 32 * 8 - 1, lambda x: x * 2, x))\n"
+           "except tensors.TooLarge:\n"
+           "    told.append('too large')\n"
+           "print(json.dumps(told))\n",
+           "[[true,false,[0]],[true,false,[0,0]],[true,false,[0,0]],[true,false,[0]],"
+           "\"too large\"]");
+}
+
 /* Which of its streams a call on a GPU runs on, and whose memory it has: PyTorch's, a pool's of its
  * own, or OUT's. Played, since nothing of it needs a device. */
 static void streams_take_turns(void **state)
@@ -377,6 +412,7 @@ int main(void)
         cmocka_unit_test(answers_that_share_memory),
         cmocka_unit_test(inputs_that_an_answer_depends_on),
         cmocka_unit_test(copies_go_beside_what_lies_in_the_region),
+        cmocka_unit_test(slices_are_joined_in_the_region),
         cmocka_unit_test(streams_take_turns),
         cmocka_unit_test(classes_of_exceptions),
         cmocka_unit_test(strides_of_a_move),

@@ -30,9 +30,12 @@ enum kg_code kg_tinstance_rebuild(struct kg_worker *w, struct kg_tinstance *s, i
 /* Can such a task be judged at all? KG_E_PROBLEM: not, for what it is. */
 enum kg_code kg_tinstance_fits(struct kg_worker *w, const struct kg_task_desc *d,
                                struct kg_err *err) KG_MUST_USE;
-/* Bytes of IN and OUT that every command of the instance fits into. */
+/* Bytes of IN and OUT that every command of the instance fits into. wide: of the reference, which
+ * joins its slices (s->slices) in OUT. */
 void kg_tinstance_regions(const struct kg_worker *w, const struct kg_tinstance *s, bool wide,
                           uint64_t *in, uint64_t *out);
+/* Bytes of OUT that an answer in double fits into. */
+uint64_t kg_tinstance_joined(const struct kg_tinstance *s);
 /* Those of a null runner, of whose OUT as much is looked at as an answer has. */
 void kg_tinstance_null_regions(const struct kg_tinstance *s, uint64_t *in, uint64_t *out);
 

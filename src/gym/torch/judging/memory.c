@@ -68,6 +68,8 @@ static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, st
     kg_tinstance_regions(w, s, false, &in, &answer);
     out->ports = port(t, ref_in, ref_out, 2) + port(t, in, answer, 2);
     out->ports_short = port(t, ref_in, ref_out, 1) + port(t, in, answer, 1);
+    uint64_t joined = kg_tinstance_joined(s);
+    out->joined = joined > ref_out ? joined - ref_out : 0;
 }
 
 /* --- the ledger --- */
@@ -256,6 +258,7 @@ enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s, struct
     if (open_ledger(w, err) != KG_OK) {
         return err->code;
     }
+    s->slices = 0; /* those of an earlier plan would count */
     sizes_of(w, s, &z);
     kg_tneeds_of(&z, &n);
     bool slices = may_slice(&s->desc) && !s->whole;

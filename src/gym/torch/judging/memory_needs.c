@@ -53,7 +53,8 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
         uint64_t call = single ? 0 : kg_trung_slices(rung) ? in_double / KG_TM_SLICES : in_double;
         uint64_t wide = kg_trung_hosts(rung) ? 0 : kg_trung_apart(rung) ? z->wide / 2 : z->wide;
         out->judge[rung] = z->in + 2 * z->answer + wide + 4 * z->state + z->part + SMALL;
-        out->ports[rung] = kg_trung_apart(rung) ? z->ports_short : z->ports;
+        out->ports[rung] = (kg_trung_apart(rung) ? z->ports_short : z->ports) +
+                           (kg_trung_slices(rung) ? z->joined : 0);
         out->least[rung] = out->rest + out->ports[rung] + out->judge[rung] + most(call, z->call) +
                            (single ? 0 : 2 * z->state);
     }

@@ -17,6 +17,7 @@ struct kg_tsizes {
     uint64_t call;                    /* what a call allocates */
     uint64_t ports;                   /* regions of reference and candidate */
     uint64_t ports_short;             /* the same, where OUT has room for one answer */
+    uint64_t joined;                  /* what it needs besides for slices in double */
     uint64_t contexts;                /* of the driver, for all processes */
     uint64_t part;                    /* what the judge moves or widens at once */
 };

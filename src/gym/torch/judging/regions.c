@@ -29,16 +29,23 @@ void kg_tinstance_null_regions(const struct kg_tinstance *s, uint64_t *in, uint6
     *out = placed(s->desc.output_bytes, s->desc.noutputs);
 }
 
+uint64_t kg_tinstance_joined(const struct kg_tinstance *s)
+{
+    const struct kg_task_desc *d = &s->desc;
+    uint64_t answer = 0;
+    for (size_t i = 0; i < d->noutputs; i++) {
+        answer += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);
+    }
+    return placed(answer, d->noutputs);
+}
+
 void kg_tinstance_regions(const struct kg_worker *w, const struct kg_tinstance *s, bool wide,
                           uint64_t *in, uint64_t *out)
 {
     const struct kg_task_desc *d = &s->desc;
     uint64_t inputs = placed(d->input_bytes, d->ninputs);
-    uint64_t state = placed(d->state_bytes, d->nstate), answer = 0;
-    for (size_t i = 0; i < d->noutputs; i++) {
-        answer += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);
-    }
-    answer = placed(answer, d->noutputs); /* room for a candidate's wrong dtype, too */
+    uint64_t state = placed(d->state_bytes, d->nstate);
+    uint64_t answer = kg_tinstance_joined(s); /* room for a candidate's wrong dtype, too */
     if (answer >= LARGE && !kg_torch_on_cpu(w)) {
         /* An answer in double may take the pool's half. What a call allocates before its answer is
          * there, too, or the answer lay outside, and were copied. */
@@ -47,6 +54,7 @@ void kg_tinstance_regions(const struct kg_worker *w, const struct kg_tinstance *
     answer += answer >= KG_TWIRE_LARGE && !kg_torch_on_cpu(w) ? ELSEWHERE : 0;
     *in = most(in_at_any_place(d), state);
     *out = wide ? most(most(inputs, state), answer) : most(state, answer);
+    *out = wide && s->slices > 0 ? most(*out, kg_tinstance_joined(s)) : *out;
 }
 
 /* What a candidate is constructed with has to fit into one request. */
