@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "gym/torch/executor/torch_worker.h"
+#include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/memory_needs.h"
 
 #define MODEL(n) "class " n "(nn.Module):\n    def forward(self, x):\n"
@@ -14,6 +15,7 @@
     "def get_init_inputs():\n    return []\n"
 #define ROWS    "        return torch.softmax(x, dim=1)\n"
 #define COLUMNS "        return x - x.mean(dim=0, keepdim=True)\n"
+
 
 static const char by_rows[] = HEAD MODEL("Model") ROWS INPUTS;
 static const char by_columns[] = HEAD MODEL("Model") COLUMNS INPUTS;
@@ -186,6 +188,90 @@ static void a_plan_never_promises_more_than_there_is(void **state)
     }
 }
 
+/* Of 80 GB, as on a GPU: what is left of the card, contexts of five processes. */
+#define CARD     (80500ull << 20)
+#define CONTEXTS (3000ull << 20)
+
+/* Two layers of 4 GB in all on either side: both runners have them, the judge two sets. */
+static struct kg_tsizes of_parameters(uint64_t mb)
+{
+    uint64_t in = 8 << 20, state = mb << 20;
+    return (struct kg_tsizes){.in = in,
+                              .answer = in,
+                              .wide = 2 * in,
+                              .state = state,
+                              .call = 4 * in,
+                              .ports = 6 * state,
+                              .ports_short = 4 * state,
+                              .contexts = CONTEXTS,
+                              .part = 128 << 20};
+}
+
+static void parameters_of_a_tenth_of_a_card_fit_it(void **state)
+{
+    (void)state;
+    struct kg_tneeds n;
+    struct kg_tsizes z = of_parameters(8192);
+    kg_tneeds_of(&z, &n);
+    enum kg_tmemory_rung rung = kg_tneeds_rung(&n, true, CARD);
+    assert_int_equal(rung, KG_TM_SINGLE);
+    assert_int_equal(kg_tneeds_shares(&n, rung, CARD).lacks, 0);
+    assert_true(kg_tneeds_timed(&n, rung) <= CARD);
+    /* a prepared copy, as of transposed weights, is no candidate's fault */
+    assert_true(n.owed >= z.state);
+    z.changes = true;
+    kg_tneeds_of(&z, &n);
+    assert_int_equal(kg_tneeds_rung(&n, true, CARD), KG_TM_NONE);
+    z = of_parameters(2048);
+    kg_tneeds_of(&z, &n);
+    assert_int_equal(kg_tneeds_rung(&n, true, CARD), KG_TM_ONE);
+    uint64_t one = n.rest;
+    z.parts = true; /* they are there twice until all have come */
+    kg_tneeds_of(&z, &n);
+    assert_int_equal(n.rest, one + z.state);
+}
+
+/* An answer in double that comes in slices is joined in the reference's OUT, which has room for it
+ * on the rungs that slice, and on no other; the plan counts it. */
+static void slices_have_room_where_they_are_joined(void **state)
+{
+    (void)state;
+    static struct kg_tinstance s;
+    uint64_t in, out, sliced, mine, bytes = 4096ull * 393216 * sizeof(float);
+    struct kg_task_desc *d = &s.desc;
+    d->ninputs = d->noutputs = 1;
+    d->input_bytes = d->output_bytes = d->call_bytes = bytes;
+    d->output[0].leaf = (struct kg_tleaf){.dtype = KG_TD_F32, .rank = 2, .shape = {4096, 393216}};
+    strcpy(kg_torch_of(worker)->device, "cuda:0");
+    kg_tinstance_regions(worker, &s, true, &in, &out);
+    s.slices = KG_TM_SLICES;
+    kg_tinstance_regions(worker, &s, true, &in, &sliced);
+    kg_tinstance_regions(worker, &s, false, &in, &mine);
+    strcpy(kg_torch_of(worker)->device, "cpu");
+    assert_true(out < 2 * bytes && mine < 2 * bytes);
+    assert_int_equal(sliced, kg_tinstance_joined(&s));
+    assert_true(sliced > 2 * bytes);
+
+    struct kg_tneeds n;
+    struct kg_tsizes z = {.in = in,
+                          .answer = bytes,
+                          .wide = 2 * bytes,
+                          .call = bytes,
+                          .contexts = CONTEXTS,
+                          .part = 128 << 20};
+    z.ports = 2 * in + 2 * out + 2 * mine;
+    z.ports_short = 2 * in + out + mine;
+    kg_tneeds_of(&z, &n);
+    uint64_t before = n.least[KG_TM_SLICED], single = n.least[KG_TM_SINGLE];
+    z.joined = sliced - out;
+    kg_tneeds_of(&z, &n);
+    assert_int_equal(n.least[KG_TM_SLICED], before + z.joined);
+    assert_int_equal(n.least[KG_TM_SINGLE], single);
+    enum kg_tmemory_rung rung = kg_tneeds_rung(&n, true, CARD);
+    assert_int_equal(rung, KG_TM_SLICED);
+    assert_int_equal(kg_tneeds_shares(&n, rung, CARD).lacks, 0);
+}
+
 static void too_little_is_refused_with_both_numbers(void **state)
 {
     (void)state;
@@ -197,6 +283,14 @@ static void too_little_is_refused_with_both_numbers(void **state)
     assert_true(r.has_error);
     assert_int_equal(r.error.blame, KG_BLAME_HOST);
     assert_non_null(strstr(r.error.message, "MB of cpu, where 320 MB may be used"));
+    const char *needs_mb = strstr(r.error.message, "it needs at least ");
+    assert_non_null(needs_mb);
+    long mb = strtol(needs_mb + strlen("it needs at least "), NULL, 10);
+    assert_true(mb > 320);
+    kg_record_deinit(&r);
+    open_with(mb + 1); /* what it says is enough */
+    judge("large.py", new_rows, KG_ST_FULL, &r);
+    assert_false(r.has_error);
     kg_record_deinit(&r);
 }
 
@@ -344,6 +438,8 @@ int main(void)
         cmocka_unit_test(a_candidate_is_not_blamed_for_a_tight_device),
         cmocka_unit_test(what_does_not_fit_twice_is_not_timed),
         cmocka_unit_test(a_plan_never_promises_more_than_there_is),
+        cmocka_unit_test(parameters_of_a_tenth_of_a_card_fit_it),
+        cmocka_unit_test(slices_have_room_where_they_are_joined),
         cmocka_unit_test(too_little_is_refused_with_both_numbers),
         cmocka_unit_test(an_evaluation_waits_for_memory),
         cmocka_unit_test(comfort_is_left_to_others),

@@ -57,8 +57,11 @@ static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, st
     const struct kg_task_desc *d = &s->desc;
     const struct kg_torch *t = kg_torch_of(w);
     uint64_t ref_in, ref_out, in, answer;
-    *out = (struct kg_tsizes){
-        .state = d->state_bytes, .contexts = contexts(t), .part = kg_dj_part(&t->judge.facts)};
+    *out = (struct kg_tsizes){.state = d->state_bytes,
+                              .changes = d->updates_state,
+                              .parts = d->nstate > KG_TWIRE_LEAVES,
+                              .contexts = contexts(t),
+                              .part = kg_dj_part(&t->judge.facts)};
     kg_tinstance_null_regions(s, &out->in, &out->answer);
     for (size_t i = 0; i < d->noutputs; i++) {
         out->wide += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);

@@ -20,8 +20,9 @@ enum kg_code kg_tmemory_describe(struct kg_worker *w, uint64_t inputs, uint64_t 
  * bytes that it needs, and those that there are. */
 enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s,
                              struct kg_err *err) KG_MUST_USE;
-/* Is less left for a candidate than what the reference uses, and inputs and answers once more? Then
- * it is no candidate's fault that there is no memory. Known before any of its code runs. */
+/* Is less left for a candidate than what the reference uses, and inputs, answers and state once
+ * more? Then it is no candidate's fault that there is no memory. Known before any of its code runs.
+ */
 bool kg_tmemory_is_tight(const struct kg_worker *w);
 /* The error that stands for a candidate's lack of memory there. said: what it says, "". */
 enum kg_code kg_tmemory_excuse(const struct kg_worker *w, const char *said, struct kg_err *err);

@@ -5,6 +5,8 @@
 #define KEPT    (2 * KG_DJ_KEPT_SLOTS * 128 * MB) /* answers that wait for the oracle */
 #define COMFORT 8         /* all cases stay where they need so small a part of the device, */
 #define SHARE   4         /* and no more than this part is taken for comfort */
+#define MASTERS 2         /* sets of parameters that the judge keeps, */
+#define LEFT    2         /* and copies of what a call leaves of them, where it changes them */
 #define SMALL   (48 * MB) /* what the judge rounds up, and holds besides */
 
 /* What a rung should have room for, besides what it needs: nothing, what a candidate is owed, and
@@ -44,15 +46,16 @@ bool kg_trung_is_single(enum kg_tmemory_rung rung)
 void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
 {
     uint64_t in_double = 2 * z->in + 2 * z->call, kept = z->answer * 2 * KG_DJ_KEPT_SLOTS;
-    *out = (struct kg_tneeds){.rest = z->contexts + 3 * z->state,
+    uint64_t masters = (z->changes ? MASTERS + LEFT : MASTERS) * z->state;
+    *out = (struct kg_tneeds){.rest = z->contexts + (z->parts ? 3 : 2) * z->state,
                               .call = z->call,
                               .in_out = z->ports_short < z->ports,
-                              .owed = z->in + z->answer};
+                              .owed = z->in + z->answer + z->state};
     for (enum kg_tmemory_rung rung = KG_TM_RESIDENT; rung < KG_TM_RUNGS; rung++) {
         bool single = kg_trung_is_single(rung);
         uint64_t call = single ? 0 : kg_trung_slices(rung) ? in_double / KG_TM_SLICES : in_double;
         uint64_t wide = kg_trung_hosts(rung) ? 0 : kg_trung_apart(rung) ? z->wide / 2 : z->wide;
-        out->judge[rung] = z->in + 2 * z->answer + wide + 4 * z->state + z->part + SMALL;
+        out->judge[rung] = z->in + 2 * z->answer + wide + masters + z->part + SMALL;
         out->ports[rung] = (kg_trung_apart(rung) ? z->ports_short : z->ports) +
                            (kg_trung_slices(rung) ? z->joined : 0);
         out->least[rung] = out->rest + out->ports[rung] + out->judge[rung] + most(call, z->call) +

@@ -2,8 +2,8 @@
  *
  * Pure functions of sizes in bytes; no errors, no memory. The judge's part comes first, then the
  * regions of the runners, then what calls allocate. A candidate is owed more than the reference
- * uses: the reference's own calls, and inputs and answers once more. Where less is left for it,
- * nobody can say that a want of memory is its own fault. */
+ * uses: the reference's own calls, and inputs, answers and state once more. Where less is left for
+ * it, nobody can say that a want of memory is its own fault. */
 #ifndef KG_GYM_TORCH_JUDGING_MEMORY_NEEDS_H
 #define KG_GYM_TORCH_JUDGING_MEMORY_NEEDS_H
 
@@ -20,6 +20,8 @@ struct kg_tsizes {
     uint64_t joined;                  /* what it needs besides for slices in double */
     uint64_t contexts;                /* of the driver, for all processes */
     uint64_t part;                    /* what the judge moves or widens at once */
+    bool changes;                     /* a call changes the state */
+    bool parts;                       /* the state is more than one command carries */
 };
 
 struct kg_tneeds {
