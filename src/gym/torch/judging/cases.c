@@ -171,6 +171,10 @@ static bool lacks_double(struct kg_worker *w, struct kg_tinstance *s, const stru
     if (s->single || !may || !(memory || err->code == KG_E_PROBLEM)) {
         return false;
     }
+    if (s->slices > 0) {
+        s->whole = true;
+        return true;
+    }
     s->single = true;
     s->ready = false; /* it is told when it builds its module */
     snprintf(s->why, sizeof s->why, "%s", err->message);
@@ -229,6 +233,10 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tinstance *s, struct k
     }
     enum kg_code code = both_answers(w, s, c, &wide, &refused, err);
     if (code != KG_OK && wide && lacks_double(w, s, c, err)) {
+        if (s->slices > 0) {
+            c->applies = false; /* it is asked afresh as a whole */
+            return KG_OK;
+        }
         code = kg_tinstance_open(w, s, err) == KG_OK ? both_answers(w, s, c, &wide, &refused, err)
                                                      : err->code;
     }
@@ -277,15 +285,19 @@ void kg_tcase_spend(struct kg_tinstance *s, enum kg_tlaw law)
     s->cases[law].asked = RENEW;
 }
 
-/* Slices of its inputs have to do with each other, and there is no memory for all of them in
- * double. */
+/* Slices of its inputs have to do with each other, or its answer is not as long as they are. The
+ * plan is made again for all of them in double, or else in float. Beside a candidate nobody can
+ * give memory back to make another plan. */
 static enum kg_code as_a_whole(struct kg_worker *w, struct kg_tinstance *s, enum kg_tlaw law,
                                struct kg_tcase **out, struct kg_err *err)
 {
     s->slices = 0;
-    s->whole = s->single = true;
+    s->whole = true;
     s->ready = false; /* it is told when it builds its module */
-    snprintf(s->why, sizeof s->why, "there is no memory for answers in double");
+    if (kg_torch_of(w)->beside) {
+        s->single = true;
+        snprintf(s->why, sizeof s->why, "there is no memory for answers in double");
+    }
     return kg_tcase_ready(w, s, law, out, err);
 }
 
@@ -314,7 +326,7 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg
         if (kg_tcase_fill(w, s, c, err) != KG_OK || expect(w, s, c, err) != KG_OK) {
             return err->code;
         }
-    } while ((is_own(c) || near) && !c->applies && --tries > 0);
+    } while ((is_own(c) || near) && !c->applies && !(s->whole && s->slices > 0) && --tries > 0);
     if (is_own(c) && !c->applies && s->slices > 0) {
         return as_a_whole(w, s, law, out, err);
     }
