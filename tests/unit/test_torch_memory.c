@@ -194,6 +194,30 @@ static void a_plan_never_promises_more_than_there_is(void **state)
     }
 }
 
+/* Where no rung leaves a candidate what it is owed, none with the same oracle would leave it more.
+ */
+static void a_tight_device_leaves_a_candidate_most(void **state)
+{
+    (void)state;
+    int tight = 0;
+    for (uint64_t mb = 100; mb < 20000; mb += 50) {
+        struct kg_tneeds n = needs(mb);
+        uint64_t capacity = 80ull << 30;
+        enum kg_tmemory_rung rung = kg_tneeds_rung(&n, true, capacity);
+        bool single = kg_trung_is_single(rung);
+        uint64_t lacks = rung == KG_TM_NONE ? 0 : kg_tneeds_shares(&n, rung, capacity).lacks;
+        enum kg_tmemory_rung from = single ? KG_TM_SINGLE : KG_TM_ONE;
+        enum kg_tmemory_rung to = single ? KG_TM_LAST : KG_TM_HOSTED;
+        for (enum kg_tmemory_rung other = from; lacks > 0 && other <= to; other++) {
+            if (n.least[other] <= capacity) {
+                assert_true(kg_tneeds_shares(&n, other, capacity).lacks >= lacks);
+            }
+        }
+        tight += lacks > 0;
+    }
+    assert_true(tight > 0);
+}
+
 /* Of 80 GB, as on a GPU: what is left of the card, contexts of five processes. */
 #define CARD     (80500ull << 20)
 #define CONTEXTS (3000ull << 20)
@@ -444,6 +468,7 @@ int main(void)
         cmocka_unit_test(a_candidate_is_not_blamed_for_a_tight_device),
         cmocka_unit_test(what_does_not_fit_twice_is_not_timed),
         cmocka_unit_test(a_plan_never_promises_more_than_there_is),
+        cmocka_unit_test(a_tight_device_leaves_a_candidate_most),
         cmocka_unit_test(parameters_of_a_tenth_of_a_card_fit_it),
         cmocka_unit_test(slices_have_room_where_they_are_joined),
         cmocka_unit_test(too_little_is_refused_with_both_numbers),

@@ -73,12 +73,14 @@ uint64_t kg_tneeds_timed(const struct kg_tneeds *n, enum kg_tmemory_rung rung)
     return n->rest + n->ports[rung] + n->judge[rung] + (uint64_t)calls * n->call;
 }
 
-/* The first rung of these, from the highest on, that fits. */
+/* The first rung of these, from the highest on, that fits. Where a candidate gets less than it is
+ * owed in any case, from the lowest on, which leaves it most. */
 static enum kg_tmemory_rung first_of(const struct kg_tneeds *n, enum kg_tmemory_rung from,
                                      enum kg_tmemory_rung to, bool slices, enum wish wish,
                                      uint64_t capacity)
 {
-    for (enum kg_tmemory_rung rung = from; rung <= to; rung++) {
+    for (int i = 0; i <= (int)to - (int)from; i++) {
+        enum kg_tmemory_rung rung = (enum kg_tmemory_rung)(wish > NOTHING ? from + i : to - i);
         uint64_t need = n->least[rung] + (wish >= OWED ? n->owed : 0);
         need = wish == TIMED ? most(need, kg_tneeds_timed(n, rung)) : need;
         if ((slices || !kg_trung_slices(rung)) && need <= capacity) {

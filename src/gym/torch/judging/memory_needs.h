@@ -43,8 +43,9 @@ struct kg_tshares {
 
 void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out);
 /* The highest rung that fits, of those that leave a candidate what it is owed and let both sides be
- * timed; else of those that leave it that; else of all. A rung whose oracle is in double goes
- * before one in float. KG_TM_NONE: not one fits. slices: the oracle may work in slices. */
+ * timed; else of those that leave it that; else the one that leaves it most. A rung whose oracle is
+ * in double goes before one in float. KG_TM_NONE: not one fits. slices: the oracle may work in
+ * slices. */
 enum kg_tmemory_rung kg_tneeds_rung(const struct kg_tneeds *n, bool slices, uint64_t capacity);
 /* Does the oracle work in slices; are its answers kept as differences; by the host; are there none
  * in double? */
