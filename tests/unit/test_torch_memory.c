@@ -391,9 +391,9 @@ static void comfort_is_left_to_others(void **state)
 static void what_a_problem_needs_no_more_is_given_back(void **state)
 {
     (void)state;
-    static const char few[] = HEAD MODEL("Model") ROWS
-        "\n\ndef get_inputs():\n    return [torch.randn(64, 1024)]\n\n\n"
-        "def get_init_inputs():\n    return []\n";
+    static const char few[] =
+        HEAD MODEL("Model") ROWS "\n\ndef get_inputs():\n    return [torch.randn(64, 1024)]\n\n\n"
+                                 "def get_init_inputs():\n    return []\n";
     static const char *const file[] = {"large.py", "small.py"};
     int64_t held[2];
     need_torch();
