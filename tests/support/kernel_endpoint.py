@@ -7,7 +7,8 @@ library only.
 
 Prints its port, serves until its standard input ends. LEDGER gets a line for each request, its seed,
 when it comes in; the reply holds the same seed. A reply takes SECONDS. The model's name is `kernels`;
-below the path /other/ it is another one from the fourth request on. Below /html/ it sends a page,
+below the path /other/ it is another one from the fourth request on. Below /refuses/ the fourth and later
+requests are refused at once, while earlier ones are answered a second later. Below /html/ it sends a page,
 below /small/ no conversation fits the context."""
 import json
 import os
@@ -71,9 +72,16 @@ class Handler(BaseHTTPRequestHandler):
         global served
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         with lock:
-            served += self.path.startswith("/other/")
-            other = self.path.startswith("/other/") and served > 3
+            counts = self.path.startswith(("/other/", "/refuses/"))
+            served += counts
+            late = counts and served > 3
+            other = late and self.path.startswith("/other/")
             ledger.write(f"{body['seed']}\n")
+        if self.path.startswith("/refuses/"):
+            if late:
+                self.give({"error": {"message": "no such key", "code": "invalid_api_key"}}, 401)
+                return
+            time.sleep(1)
         time.sleep(seconds)
         if self.path.startswith("/html/"):
             self.give("<html>Welcome to the proxy</html>", 200, "text/html")

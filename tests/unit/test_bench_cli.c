@@ -283,6 +283,22 @@ static void test_an_endpoint_that_is_down(void **state)
     rig_says("`kernels-2`");
 }
 
+/* The fourth is refused while three are under way, and these are kept. */
+static void test_a_refusal_loses_no_other_reply(void **state)
+{
+    (void)state;
+    end_server();
+    start_server("0.03"); /* it counts from its start */
+    rig_expect(2,
+               "$K bench set/ --policy endpoint:http://127.0.0.1:%d/refuses/v1 --model kernels "
+               "--preset train --set stage.timing=false --no-stream --parallel 6 --samples 2 --out "
+               "refused",
+               server.port);
+    rig_says("no such key");
+    rig_says("3 replies are kept");
+    rig_expect(0, "test $(wc -l <refused/replies.jsonl) = 3");
+}
+
 /* Two asks that get no reply at all: the reason is what the command ends with. */
 static void test_an_endpoint_that_never_replies(void **state)
 {
@@ -358,6 +374,7 @@ int main(void)
         cmocka_unit_test(test_two_commands_on_one_folder),
         cmocka_unit_test(test_a_full_disk_is_named_and_nothing_is_lost),
         cmocka_unit_test(test_an_endpoint_that_is_down),
+        cmocka_unit_test(test_a_refusal_loses_no_other_reply),
         cmocka_unit_test(test_an_endpoint_that_never_replies),
         cmocka_unit_test(test_defective_problems_are_left_out),
         cmocka_unit_test(test_a_budget_and_wrong_words),

@@ -8,13 +8,15 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "trial/bench/turns.h"
 #include "trial/drive/drive_parts.h"
 
 enum {
-    SLICE_MS = 100, /* how soon a wait sees that it was cancelled */
-    UNREAD_MAX = 4, /* asks in a row without a chat completion */
-    AHEAD = 4,      /* turns that wait to be judged, for each worker */
+    SLICE_MS = 100,  /* how soon a wait sees that it was cancelled */
+    SALVAGE_S = 300, /* most that replies under way are waited for after an error */
+    UNREAD_MAX = 4,  /* asks in a row without a chat completion */
+    AHEAD = 4,       /* turns that wait to be judged, for each worker */
 };
 
 /* --- life --- */
@@ -265,14 +267,36 @@ static enum kg_code take_reply(struct tr_drive *d, struct tr_reply *r, bool *sto
     return keep(d, d->slot[i].key, r, err);
 }
 
-/* Before the end by an error: what the policy has received is kept. */
+static bool cancelled(const struct tr_drive *d)
+{
+    return d->o.cancel != NULL && *d->o.cancel != 0;
+}
+
+/* Before the end by an error: what the policy has received is kept, and what is under way is waited
+ * for, since it is paid for. Whoever interrupts does not wait. */
 static void salvage(struct tr_drive *d)
 {
     struct kg_err ignored = KG_ERR_INIT;
     struct tr_reply *r = NULL;
     const struct tr_policy *p = d->o.policy;
-    while (p->next(p->self, -1, 0, &r, &ignored) == KG_OK && r != NULL) {
-        bool kept = r->code == KG_OK && keep(d, d->slot[r->tag].key, r, &ignored) == KG_OK;
+    int64_t end = kg_clock_ns() + (int64_t)SALVAGE_S * 1000000000;
+    if (p->last_call != NULL) {
+        p->last_call(p->self);
+    }
+    if (p->last_call != NULL && !cancelled(d) && p->pending(p->self) > 0) {
+        kg_log(KG_LOG_WARN,
+               "an error; waiting for replies that are under way, %d s at most (Ctrl-C "
+               "drops them)",
+               SALVAGE_S);
+    }
+    for (bool more = true; more;) {
+        bool waits = p->last_call != NULL && !cancelled(d) && kg_clock_ns() < end;
+        if (p->next(p->self, -1, waits ? SLICE_MS : 0, &r, &ignored) != KG_OK) {
+            break;
+        }
+        more = r != NULL || (waits && p->pending(p->self) > 0);
+        bool kept =
+            r != NULL && r->code == KG_OK && keep(d, d->slot[r->tag].key, r, &ignored) == KG_OK;
         (void)kept;
         tr_reply_free(r);
         r = NULL;
@@ -305,11 +329,6 @@ void tr_drive_destroy(struct tr_drive *d)
 }
 
 /* --- the next one --- */
-
-static bool cancelled(const struct tr_drive *d)
-{
-    return d->o.cancel != NULL && *d->o.cancel != 0;
-}
 
 /* All replies that are there, after ms at most; one wait for the disk serves them all. Then they
  * are judged. */

@@ -56,9 +56,27 @@ static int room(const void *self)
 
 /* --- steps of the loop --- */
 
+static void last_call(void *self)
+{
+    ((struct tr_endpoint *)self)->last_call = true;
+}
+
+static void land_waiting(struct tr_endpoint *e)
+{
+    for (int i = 0; i < e->parallel; i++) {
+        if (e->flight[i].state == TR_FLIGHT_WAITS) {
+            tr_land(&e->flight[i], KG_E_CANCELLED, "not asked: the run ends");
+        }
+    }
+}
+
 static void send_due(struct tr_endpoint *e)
 {
     int64_t now = kg_clock_ns();
+    if (e->last_call) {
+        land_waiting(e);
+        return;
+    }
     for (int i = 0; i < e->parallel && now >= e->hold_ns; i++) {
         struct tr_flight *f = &e->flight[i];
         struct kg_err err = KG_ERR_INIT;
@@ -318,6 +336,7 @@ enum kg_code tr_endpoint_open(const char *url, const struct tr_policy_options *o
     *out = (struct tr_policy){.self = e,
                               .submit = submit,
                               .next = next,
+                              .last_call = last_call,
                               .room = room,
                               .pending = pending,
                               .context = context,

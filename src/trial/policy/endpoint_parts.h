@@ -64,6 +64,7 @@ struct tr_endpoint {
     bool stream;
     const volatile int *cancel;
     bool reached;     /* some answer of HTTP has come */
+    bool last_call;   /* nothing is sent any more */
     unsigned without; /* enum tr_without */
     int64_t hold_ns;  /* nothing is sent before; 0: no such time */
     uint64_t landed;

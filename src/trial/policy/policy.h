@@ -90,6 +90,9 @@ struct tr_policy {
      * descriptor it returns at once. Errors: KG_E_HOST. */
     enum kg_code (*next)(void *self, int also_fd, int timeout_ms, struct tr_reply **out,
                          struct kg_err *err);
+    /* Nothing is sent from now on: an ask that has no request under way gets KG_E_CANCELLED, and
+     * next() still gives what comes. NULL: asks under way cost nothing, so none is waited for. */
+    void (*last_call)(void *self);
     int (*room)(const void *self);    /* asks that it takes now */
     int (*pending)(const void *self); /* asks that have no reply yet */
     /* Tokens of the window, prompt and reply together; 0: not known. */
