@@ -283,6 +283,17 @@ static void test_an_endpoint_that_is_down(void **state)
     rig_says("`kernels-2`");
 }
 
+/* Their result files name a problem by their own hash, so run.json keeps it. */
+static void test_a_run_keeps_kernelbenchs_hash(void **state)
+{
+    (void)state;
+    rig_expect(0,
+               "mkdir -p kb/level1 && cp $T/problems/torch/level1/27_relu.py kb/level1/3_relu.py");
+    rig_expect(2, "$K bench kb/level1 --policy endpoint:http://127.0.0.1:1/v1 --model m "
+                  "--retry-seconds 0.2 --out theirs");
+    rig_expect(0, "grep -E '\"kernelbench_hash\": ?\"[0-9a-f]{32}\"' theirs/run.json");
+}
+
 /* The fourth is refused while three are under way, and these are kept. */
 static void test_a_refusal_loses_no_other_reply(void **state)
 {
@@ -374,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_two_commands_on_one_folder),
         cmocka_unit_test(test_a_full_disk_is_named_and_nothing_is_lost),
         cmocka_unit_test(test_an_endpoint_that_is_down),
+        cmocka_unit_test(test_a_run_keeps_kernelbenchs_hash),
         cmocka_unit_test(test_a_refusal_loses_no_other_reply),
         cmocka_unit_test(test_an_endpoint_that_never_replies),
         cmocka_unit_test(test_defective_problems_are_left_out),

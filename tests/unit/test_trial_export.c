@@ -42,6 +42,8 @@ static void last_turns_become_their_samples(void **state)
 {
     (void)state;
     make_run("run");
+    rig_expect(
+        0, "sed -i 's/\"name\": *\"1_relu\"/&, \"kernelbench_hash\": \"%032d\"/' run/run.json", 7);
     for (int again = 0; again < 2; again++) {
         rig_expect(0, "$K bench --export run");
         rig_shows("2 levels in run/kernelbench: 5 kernels, 1 of them replies without code\n");
@@ -51,6 +53,10 @@ static void last_turns_become_their_samples(void **state)
     assert_int_equal(json_array_size(one), 2);
     assert_int_equal(json_array_size(two), 1); /* a turn that is missing has no result */
     NEAR(json_number_value(json_object_get(json_array_get(one, 0), "runtime")), .8, 1e-9);
+    const json_t *own =
+        json_object_get(json_object_get(json_array_get(one, 0), "metadata"), "kgym");
+    assert_string_equal(json_string_value(json_object_get(own, "problem_hash")),
+                        "00000000000000000000000000000007");
     NEAR(json_number_value(json_object_get(json_array_get(one, 1), "runtime")), .4, 1e-9);
     assert_true(json_is_false(json_object_get(json_array_get(two, 0), "correctness")));
     json_decref(j);

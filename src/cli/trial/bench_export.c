@@ -80,7 +80,16 @@ static int by_id(const void *x, const void *y)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-/* The level's problems that count, without paths and hashes, which a run does not keep;
+/* Of the q-th problem, as the run was asked for; "" where a run of an earlier version lacks it. */
+static void their_hash(const struct tr_bench *b, size_t q, char out[KG_KB_HASH])
+{
+    const json_t *problems = json_object_get(json_object_get(b->run, "suite"), "problems");
+    const json_t *p = json_array_get(problems, q);
+    const char *hash = json_string_value(json_object_get(p, "kernelbench_hash"));
+    snprintf(out, KG_KB_HASH, "%s", hash != NULL ? hash : "");
+}
+
+/* The level's problems that count, without paths, which a run does not keep;
  * kg_kb_problems_deinit releases them. */
 static enum kg_code list_problems(const struct tr_bench *b, int level, struct kg_kb_problems *out,
                                   struct kg_err *err)
@@ -97,6 +106,7 @@ static enum kg_code list_problems(const struct tr_bench *b, int level, struct kg
         }
         x->level = level;
         snprintf(x->name, sizeof x->name, "%.200s.py", p->name);
+        their_hash(b, q, x->hash);
         out->n++;
     }
     qsort(out->problem, out->n, sizeof *out->problem, by_id);

@@ -7,10 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "gym/kernelbench/kb_problem.h"
 
 enum kind { TEXT, WHOLE, INT, REAL, YES, NO };
+
+#define MOST_PROBLEM ((size_t)16 << 20) /* bytes of a problem's file */
 
 #define AT(field) offsetof(struct tr_args, field)
 
@@ -323,13 +327,32 @@ json_t *tr_args_run(const struct tr_args *a, const struct tr_policy *policy, con
                      "feedback", (json_int_t)a->feedback, "language", text(a->language));
 }
 
+/* KernelBench's own hash of a problem, for its result files; "" where the file is gone. */
+static void add_their_hash(const char *path, json_t *problem)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    char hash[KG_KB_HASH] = "";
+    struct kg_buf code;
+    kg_buf_init(&code, MOST_PROBLEM);
+    if (kg_file_read(path, &code, &ignored) == KG_OK &&
+        kg_kb_hash(code.data, code.len, hash, &ignored) != KG_OK) {
+        hash[0] = '\0';
+    }
+    kg_buf_deinit(&code);
+    json_object_set_new(problem, "kernelbench_hash", json_string(hash));
+}
+
 json_t *tr_args_suite(const struct tr_suite *s, const char *subset)
 {
     json_t *problems = json_array(), *aside = json_array();
     for (size_t i = 0; i < s->n; i++) {
         const struct tr_problem *p = &s->problem[i];
-        json_array_append_new(problems, json_pack("{s:o, s:i, s:i, s:s}", "name", text(p->name),
-                                                  "level", p->level, "id", p->id, "hash", p->hash));
+        json_t *problem = json_pack("{s:o, s:i, s:i, s:s}", "name", text(p->name), "level",
+                                    p->level, "id", p->id, "hash", p->hash);
+        if (s->kernelbench) {
+            add_their_hash(p->problem, problem);
+        }
+        json_array_append_new(problems, problem);
     }
     for (size_t i = 0; i < s->naside; i++) {
         json_array_append_new(aside, json_pack("{s:o, s:o}", "name", text(s->aside[i].name), "why",
