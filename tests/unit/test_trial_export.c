@@ -42,8 +42,10 @@ static void last_turns_become_their_samples(void **state)
 {
     (void)state;
     make_run("run");
-    rig_expect(
-        0, "sed -i 's/\"name\": *\"1_relu\"/&, \"kernelbench_hash\": \"%032d\"/' run/run.json", 7);
+    rig_expect(0,
+               "sed -i 's/\"suite\": *{/&\"kernelbench_hashes\": {\"1_relu\": \"%032d\"}, /' "
+               "run/run.json",
+               7);
     for (int again = 0; again < 2; again++) {
         rig_expect(0, "$K bench --export run");
         rig_shows("2 levels in run/kernelbench: 5 kernels, 1 of them replies without code\n");

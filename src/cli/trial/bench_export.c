@@ -80,12 +80,11 @@ static int by_id(const void *x, const void *y)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Of the q-th problem, as the run was asked for; "" where a run of an earlier version lacks it. */
-static void their_hash(const struct tr_bench *b, size_t q, char out[KG_KB_HASH])
+/* Of a problem, as the run was asked for; "" where a run of an earlier version lacks it. */
+static void their_hash(const struct tr_bench *b, const char *name, char out[KG_KB_HASH])
 {
-    const json_t *problems = json_object_get(json_object_get(b->run, "suite"), "problems");
-    const json_t *p = json_array_get(problems, q);
-    const char *hash = json_string_value(json_object_get(p, "kernelbench_hash"));
+    const json_t *all = json_object_get(json_object_get(b->run, "suite"), "kernelbench_hashes");
+    const char *hash = json_string_value(json_object_get(all, name));
     snprintf(out, KG_KB_HASH, "%s", hash != NULL ? hash : "");
 }
 
@@ -106,7 +105,7 @@ static enum kg_code list_problems(const struct tr_bench *b, int level, struct kg
         }
         x->level = level;
         snprintf(x->name, sizeof x->name, "%.200s.py", p->name);
-        their_hash(b, q, x->hash);
+        their_hash(b, p->name, x->hash);
         out->n++;
     }
     qsort(out->problem, out->n, sizeof *out->problem, by_id);

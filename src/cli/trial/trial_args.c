@@ -327,19 +327,23 @@ json_t *tr_args_run(const struct tr_args *a, const struct tr_policy *policy, con
                      "feedback", (json_int_t)a->feedback, "language", text(a->language));
 }
 
-/* KernelBench's own hash of a problem, for its result files; "" where the file is gone. */
-static void add_their_hash(const char *path, json_t *problem)
+/* {NAME: KernelBench's own hash}, for its result files; "" where the file is gone. */
+static json_t *their_hashes(const struct tr_suite *s)
 {
-    struct kg_err ignored = KG_ERR_INIT;
-    char hash[KG_KB_HASH] = "";
-    struct kg_buf code;
-    kg_buf_init(&code, MOST_PROBLEM);
-    if (kg_file_read(path, &code, &ignored) == KG_OK &&
-        kg_kb_hash(code.data, code.len, hash, &ignored) != KG_OK) {
-        hash[0] = '\0';
+    json_t *out = json_object();
+    for (size_t i = 0; s->kernelbench && i < s->n; i++) {
+        struct kg_err ignored = KG_ERR_INIT;
+        char hash[KG_KB_HASH] = "";
+        struct kg_buf code;
+        kg_buf_init(&code, MOST_PROBLEM);
+        if (kg_file_read(s->problem[i].problem, &code, &ignored) == KG_OK &&
+            kg_kb_hash(code.data, code.len, hash, &ignored) != KG_OK) {
+            hash[0] = '\0';
+        }
+        kg_buf_deinit(&code);
+        json_object_set_new(out, s->problem[i].name, json_string(hash));
     }
-    kg_buf_deinit(&code);
-    json_object_set_new(problem, "kernelbench_hash", json_string(hash));
+    return out;
 }
 
 json_t *tr_args_suite(const struct tr_suite *s, const char *subset)
@@ -347,18 +351,19 @@ json_t *tr_args_suite(const struct tr_suite *s, const char *subset)
     json_t *problems = json_array(), *aside = json_array();
     for (size_t i = 0; i < s->n; i++) {
         const struct tr_problem *p = &s->problem[i];
-        json_t *problem = json_pack("{s:o, s:i, s:i, s:s}", "name", text(p->name), "level",
-                                    p->level, "id", p->id, "hash", p->hash);
-        if (s->kernelbench) {
-            add_their_hash(p->problem, problem);
-        }
-        json_array_append_new(problems, problem);
+        json_array_append_new(problems, json_pack("{s:o, s:i, s:i, s:s}", "name", text(p->name),
+                                                  "level", p->level, "id", p->id, "hash", p->hash));
     }
     for (size_t i = 0; i < s->naside; i++) {
         json_array_append_new(aside, json_pack("{s:o, s:o}", "name", text(s->aside[i].name), "why",
                                                text(s->aside[i].why)));
     }
-    return json_pack("{s:o, s:b, s:I, s:o, s:o, s:o}", "name", text(s->name), "kernelbench",
-                     s->kernelbench, "of", (json_int_t)s->of, "subset",
-                     text(subset != NULL ? subset : ""), "problems", problems, "aside", aside);
+    json_t *out =
+        json_pack("{s:o, s:b, s:I, s:o, s:o, s:o}", "name", text(s->name), "kernelbench",
+                  s->kernelbench, "of", (json_int_t)s->of, "subset",
+                  text(subset != NULL ? subset : ""), "problems", problems, "aside", aside);
+    if (s->kernelbench) {
+        json_object_set_new(out, "kernelbench_hashes", their_hashes(s));
+    }
+    return out;
 }

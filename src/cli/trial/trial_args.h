@@ -49,9 +49,9 @@ struct tr_drive_options tr_args_drive(const struct tr_args *a);
  * rewards, feedback, language. The caller owns the object and adds its own. */
 json_t *tr_args_run(const struct tr_args *a, const struct tr_policy *policy, const char *kind,
                     const char *id);
-/* {"name", "kernelbench", "of", "subset", "problems": [{"name", "level", "id", "hash", of
- * KernelBench "kernelbench_hash"}], "aside": [{"name", "why"}]}. subset: as it was given; NULL:
- * all. The caller owns it. */
+/* {"name", "kernelbench", "of", "subset", "problems": [{"name", "level", "id", "hash"}],
+ * "aside": [{"name", "why"}]}, and of KernelBench's problems "kernelbench_hashes": {NAME: hash}.
+ * subset: as it was given; NULL: all. The caller owns it. */
 json_t *tr_args_suite(const struct tr_suite *s, const char *subset);
 
 #endif

@@ -295,9 +295,11 @@ static void salvage(struct tr_drive *d)
             break;
         }
         more = r != NULL || (waits && p->pending(p->self) > 0);
-        bool kept =
-            r != NULL && r->code == KG_OK && keep(d, d->slot[r->tag].key, r, &ignored) == KG_OK;
-        (void)kept;
+        if (r != NULL && r->code == KG_OK) {
+            /* another model's is put aside; where there is no place for one, there is for none */
+            enum kg_code code = keep(d, d->slot[r->tag].key, r, &ignored);
+            more = more && (code == KG_OK || code == KG_E_USAGE);
+        }
         tr_reply_free(r);
         r = NULL;
     }
