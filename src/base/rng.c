@@ -100,6 +100,19 @@ uint64_t kg_rng_below(struct kg_rng *r, uint64_t n)
     return (uint64_t)(m >> 64);
 }
 
+int kg_rng_deal(struct kg_rng *r, uint32_t all, uint32_t *dealt)
+{
+    KG_ASSERT(all != 0);
+    *dealt = (all & ~*dealt) != 0 ? *dealt : 0;
+    uint32_t left = all & ~*dealt;
+    for (uint64_t skip = kg_rng_below(r, (uint64_t)__builtin_popcount(left)); skip > 0; skip--) {
+        left &= left - 1;
+    }
+    int bit = __builtin_ctz(left);
+    *dealt |= 1u << bit;
+    return bit;
+}
+
 double kg_rng_unit(struct kg_rng *r)
 {
     return (double)(kg_rng_u64(r) >> 11) * 0x1p-53;

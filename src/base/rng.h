@@ -28,6 +28,9 @@ void kg_rng_bytes(struct kg_rng *r, void *out, size_t n);
 uint64_t kg_rng_u64(struct kg_rng *r);
 uint64_t kg_rng_below(struct kg_rng *r, uint64_t n); /* 0..n-1 without bias; n > 0 */
 double kg_rng_unit(struct kg_rng *r);                /* [0,1), 53 bits */
+/* The number of a random bit of all, which is not 0. None comes again before all have come: *dealt
+ * keeps those that have, 0 at first. */
+int kg_rng_deal(struct kg_rng *r, uint32_t all, uint32_t *dealt);
 /* A subkey: same (key, label, number) -> same subkey; reveals nothing about key. */
 struct kg_key kg_key_derive(struct kg_key key, const char *label, uint64_t number);
 /* From the operating system; KG_E_HOST if it has none. */

@@ -318,6 +318,27 @@ static void wall_clock_takes_offsets(void **state)
     assert_true(kg_clock_wall_ms() >= now);
 }
 
+/* Each bit once before one comes again, and the order is drawn. */
+static void bits_are_dealt(void **state)
+{
+    (void)state;
+    const uint32_t all = 1u << 1 | 1u << 4 | 1u << 31;
+    struct kg_rng r;
+    uint32_t dealt = 0, first = 0;
+    kg_rng_init(&r, (struct kg_key){{1, 2}}, 0);
+    for (int round = 0; round < 100; round++) {
+        uint32_t seen = 0;
+        for (int i = 0; i < 3; i++) {
+            uint32_t bit = 1u << kg_rng_deal(&r, all, &dealt);
+            first |= i == 0 ? bit : 0;
+            assert_true((all & bit) != 0 && (seen & bit) == 0);
+            seen |= bit;
+        }
+    }
+    assert_int_equal(first, all);
+    kg_rng_deinit(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +356,7 @@ int main(void)
         cmocka_unit_test(secrets_differ),
         cmocka_unit_test(key_text),
         cmocka_unit_test(wall_clock_takes_offsets),
+        cmocka_unit_test(bits_are_dealt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,21 +27,6 @@ void kg_session_draw(struct kg_session *s, struct kg_case *out)
     };
 }
 
-/* None comes again before all have come: a process that is timed meets each of them soon, and a
- * kernel that fails one there cannot count on another draw. */
-static enum kg_law one_of(struct kg_session *s, uint32_t laws)
-{
-    uint32_t left = (laws & ~s->dealt) != 0 ? laws & ~s->dealt : laws;
-    uint32_t rest = left;
-    uint64_t skip = kg_rng_below(&s->rng, (uint64_t)__builtin_popcount(left));
-    while (skip-- > 0) {
-        rest &= rest - 1;
-    }
-    enum kg_law law = (enum kg_law)__builtin_ctz(rest);
-    s->dealt = (left == laws ? 0 : s->dealt) | 1u << law;
-    return law;
-}
-
 void kg_session_draw_call(struct kg_session *s, struct kg_case *out)
 {
     const uint32_t strays = 1u << KG_LAW_STRAYS;
@@ -55,7 +40,9 @@ void kg_session_draw_call(struct kg_session *s, struct kg_case *out)
     if (few && (laws & strays)) {
         out->law = KG_LAW_STRAYS;
     } else if (!few && (laws & ~strays)) {
-        out->law = one_of(s, laws & ~strays);
+        /* A process that is timed meets each of them soon, and a kernel that fails one there cannot
+         * count on another draw. */
+        out->law = (enum kg_law)kg_rng_deal(&s->rng, laws & ~strays, &s->dealt);
     }
 }
 

@@ -1,7 +1,5 @@
 /* Which law the inputs of a call have. Warm-ups, pairs and further calls draw it here alike, so
  * nothing that a process sees of its inputs tells whether its call is timed. */
-#include <string.h>
-
 #include "gym/torch/problem/own_law.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
@@ -28,35 +26,19 @@ static bool asks_inside(const struct kg_tpairs *s)
            (d->draws_there || d->input_bytes <= DRAWN_HERE);
 }
 
-/* One that changes everything; the probes have a bound of their own. None comes again before all
- * have come: who is careless only once its process is timed meets as many of them as its calls
- * allow. */
+/* One that changes everything; the probes have a bound of their own. Who is careless only once its
+ * process is timed meets as many of them as its calls allow. */
 static enum kg_tlaw another(struct kg_tpairs *s)
 {
-    enum kg_tlaw list[KG_TL_COUNT], left[KG_TL_COUNT];
-    size_t n = 0, nleft = 0;
+    uint32_t laws = 0;
     for (int l = KG_TL_BF16; l < KG_TL_COUNT; l++) {
         bool whole = !kg_tlaw_probes((enum kg_tlaw)l) && !kg_tplan_touches((enum kg_tlaw)l);
-        if (whole && known(s, (enum kg_tlaw)l)) {
-            list[n++] = (enum kg_tlaw)l;
-        }
+        laws |= whole && known(s, (enum kg_tlaw)l) ? 1u << l : 0;
     }
     if (asks_inside(s) && kg_rng_below(&s->rng, INSIDES) == 0) {
         return KG_TL_INSIDE;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (!(s->dealt >> list[i] & 1)) {
-            left[nleft++] = list[i];
-        }
-    }
-    if (nleft == 0) {
-        s->dealt = 0;
-        memcpy(left, list, n * sizeof *list);
-        nleft = n;
-    }
-    enum kg_tlaw law = nleft > 0 ? left[kg_rng_below(&s->rng, nleft)] : KG_TL_OWN;
-    s->dealt |= 1u << law;
-    return law;
+    return laws != 0 ? (enum kg_tlaw)kg_rng_deal(&s->rng, laws, &s->dealt) : KG_TL_OWN;
 }
 
 enum kg_tlaw kg_tpairs_law(struct kg_tpairs *s)
