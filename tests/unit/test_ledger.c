@@ -137,6 +137,8 @@ static void who_waits_is_seen_and_not_overtaken(void **state)
     wait_until_wanted(&a);
     assert_false(kg_ledger_try(&c, PAGE, ALL)); /* two pages are free, but it was there before */
     assert_int_equal(kg_ledger_others(&c, ALL), 8 * PAGE);
+    assert_true(kg_ledger_try(&a, 3 * PAGE, ALL)); /* who takes less overtakes nobody */
+    assert_int_equal(kg_ledger_others(&c, ALL), 7 * PAGE);
     kg_ledger_give(&a);
     kg_ledger_close(&b);
     wait_until_told(told);

@@ -139,7 +139,9 @@ enum kg_code kg_ledger_take(struct kg_ledger *l, uint64_t bytes, uint64_t capaci
 bool kg_ledger_try(struct kg_ledger *l, uint64_t bytes, uint64_t capacity)
 {
     uint64_t n = pages_of(bytes), all = pages_in(capacity);
-    bool turn = n <= all && lock(l, F_WRLCK, TURN, 1), got = turn && take_pages(l, n, all);
+    bool less = n * KG_LEDGER_PAGE <= l->held;
+    bool turn = !less && n <= all && lock(l, F_WRLCK, TURN, 1);
+    bool got = (less || turn) && take_pages(l, n, all);
     if (turn) {
         lock(l, F_UNLCK, TURN, 1);
     }

@@ -35,8 +35,8 @@ void kg_ledger_close(struct kg_ledger *l); /* gives back what is held; may be ca
  * them. */
 enum kg_code kg_ledger_take(struct kg_ledger *l, uint64_t bytes, uint64_t capacity,
                             const volatile int *cancel, struct kg_err *err) KG_MUST_USE;
-/* Makes it so many bytes without waiting, and not before those who wait. False: what was held still
- * is. */
+/* Makes it so many bytes without waiting. More is not taken before those who wait; less is always
+ * had. False: what was held still is. */
 bool kg_ledger_try(struct kg_ledger *l, uint64_t bytes, uint64_t capacity);
 void kg_ledger_give(struct kg_ledger *l);
 bool kg_ledger_is_wanted(const struct kg_ledger *l); /* somebody else waits */
