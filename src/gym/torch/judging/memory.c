@@ -158,7 +158,7 @@ static enum kg_code open_ledger(struct kg_worker *w, struct kg_err *err)
 }
 
 /* What the judge has on the device now, with the contexts. */
-static uint64_t kept(const struct kg_torch *t)
+static uint64_t on_device(const struct kg_torch *t)
 {
     return contexts(t) + (t->judge_up ? (uint64_t)t->judge.bytes : 0);
 }
@@ -177,13 +177,14 @@ static enum kg_code hold(struct kg_worker *w, uint64_t need, uint64_t want, stru
 {
     struct kg_torch *t = kg_torch_of(w);
     struct kg_tmemory *m = &t->memory;
-    uint64_t most = want > kept(t) ? want : kept(t);
+    uint64_t most = want > on_device(t) ? want : on_device(t);
     if (m->ledger.held > most) {
-        return kg_ledger_try(&m->ledger, most, m->capacity), KG_OK;
+        (void)kg_ledger_try(&m->ledger, most, m->capacity);
+        return KG_OK;
     }
-    if (m->ledger.held >= want ||
-        (is_roomy(m, want) && kg_ledger_try(&m->ledger, want, m->capacity)) ||
-        m->ledger.held >= need || kg_ledger_try(&m->ledger, need, m->capacity)) {
+    bool wanted = m->ledger.held >= want ||
+                  (is_roomy(m, want) && kg_ledger_try(&m->ledger, want, m->capacity));
+    if (wanted || m->ledger.held >= need || kg_ledger_try(&m->ledger, need, m->capacity)) {
         return KG_OK;
     }
     kg_tmemory_drop(w);
