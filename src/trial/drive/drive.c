@@ -280,17 +280,17 @@ static void salvage(struct tr_drive *d)
     struct tr_reply *r = NULL;
     const struct tr_policy *p = d->o.policy;
     int64_t end = kg_clock_ns() + (int64_t)SALVAGE_S * 1000000000;
-    if (p->last_call != NULL) {
+    bool paid = p->last_call != NULL;
+    if (paid) {
         p->last_call(p->self);
     }
-    if (p->last_call != NULL && !cancelled(d) && p->pending(p->self) > 0) {
+    if (paid && !cancelled(d) && p->pending(p->self) > 0) {
         kg_log(KG_LOG_WARN,
-               "an error; waiting for replies that are under way, %d s at most (Ctrl-C "
-               "drops them)",
+               "an error; waiting for replies that are under way, %d s at most (Ctrl-C drops them)",
                SALVAGE_S);
     }
     for (bool more = true; more;) {
-        bool waits = p->last_call != NULL && !cancelled(d) && kg_clock_ns() < end;
+        bool waits = paid && !cancelled(d) && kg_clock_ns() < end;
         if (p->next(p->self, -1, waits ? SLICE_MS : 0, &r, &ignored) != KG_OK) {
             break;
         }

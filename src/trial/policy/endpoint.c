@@ -73,10 +73,6 @@ static void land_waiting(struct tr_endpoint *e)
 static void send_due(struct tr_endpoint *e)
 {
     int64_t now = kg_clock_ns();
-    if (e->last_call) {
-        land_waiting(e);
-        return;
-    }
     for (int i = 0; i < e->parallel && now >= e->hold_ns; i++) {
         struct tr_flight *f = &e->flight[i];
         struct kg_err err = KG_ERR_INIT;
@@ -173,7 +169,11 @@ static enum kg_code next(void *self, int also_fd, int timeout_ms, struct tr_repl
     int64_t until = timeout_ms < 0 ? -1 : kg_clock_ns() + (int64_t)timeout_ms * 1000000;
     for (*out = NULL;;) {
         int running, ready = 0;
-        send_due(e);
+        if (e->last_call) {
+            land_waiting(e);
+        } else {
+            send_due(e);
+        }
         CURLMcode code = e->curl->multi_perform(e->multi, &running);
         if (code != CURLM_OK) {
             return kg_fail(err, KG_E_HOST, "endpoint: libcurl: %s", e->curl->multi_strerror(code));
