@@ -5,11 +5,10 @@ what trainers send, and holds each answer to the protocol's tables.
     gpu-service.py KGYM OUT [--device D] [--jobs N] [--posts N] [--seconds S] [--only WORD,WORD...]
 
 --device: cuda:0, or cpu, where rows that need a GPU are left out and said to be. --posts: requests
-at once in the row of T6. --only: the rows whose name or tests hold one of the words. Prints a line for each row, `UNLIKE` where it is not as it should be; OUT
-gets results.jsonl and what the service said. Exit status 0: all as it should be; 1: not; 2: no
-service."""
+at once in the row of T6. --only: the rows whose name or tests hold one of the words. Prints a line
+for each row, `UNLIKE` where it is not as it should be; OUT gets results.jsonl and what the service
+said. Exit status 0: all as it should be; 1: not; 2: no service."""
 
-import argparse
 import concurrent.futures
 import itertools
 import json
@@ -22,6 +21,7 @@ import sys
 import tempfile
 import time
 
+import gpu_table
 import service_client as client
 import service_forms as forms
 from service_rows import ALONE, HOSTILE, INNOCENT, TRITON, WRONG, Texts
@@ -29,13 +29,14 @@ from service_rows import ALONE, HOSTILE, INNOCENT, TRITON, WRONG, Texts
 GRACE_S = 20  # to end the service
 
 
-class Run:
+class Run(gpu_table.Table):
     """The service, its texts, and what came out so far."""
 
     def __init__(self, given, service, texts):
+        super().__init__()
         self.given, self.service, self.texts = given, service, texts
         self.on_gpu = given.device != "cpu"
-        self.unlike, self.skipped, self.rows, self.tasks = 0, 0, 0, 0
+        self.tasks = 0
         self.numbers = itertools.count(1)
         self.results = open(os.path.join(given.out, "results.jsonl"), "w", encoding="utf-8")
 
@@ -43,19 +44,6 @@ class Run:
         """Of a new task; threads may ask at once."""
         self.tasks = next(self.numbers)
         return f"parallel_task_{self.tasks:06d}"
-
-    def tell(self, name, tests, seconds, found, words):
-        """A line of the table. found: what is unlike, empty where all is as it should be."""
-        self.rows += 1
-        self.unlike += bool(found)
-        word = "UNLIKE" if found else "ok"
-        print(f"{name:28} {tests:10} {word:7} {seconds:6.1f} s  {words}", flush=True)
-        for line in found:
-            print(f"    {line}", flush=True)
-
-    def skip(self, name, tests):
-        self.skipped += 1
-        print(f"{name:28} {tests:10} skipped: it needs a GPU", flush=True)
 
     def keep(self, name, answer):
         self.results.write(json.dumps({"row": name, "answer": answer}) + "\n")
@@ -205,13 +193,8 @@ def rows(run):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("kgym")
-    parser.add_argument("out")
-    parser.add_argument("--device", default="cuda:0")
-    parser.add_argument("--jobs", type=int, default=4)
+    parser = gpu_table.arguments(__doc__, seconds=450)
     parser.add_argument("--posts", type=int, default=768)
-    parser.add_argument("--seconds", type=int, default=450)
     parser.add_argument("--only", type=lambda text: [w for w in text.split(",") if w], default=[])
     given = parser.parse_args()
     os.makedirs(given.out, exist_ok=True)

@@ -8,7 +8,6 @@ candidates that ship, and each command's own numbers are held to what they must 
 project's problems (its folder KernelBench); four are judged at their published sizes, their own
 references as answers. OUT gets the runs with their reports. Exit status 0: all as it should be."""
 
-import argparse
 import json
 import os
 import pathlib
@@ -17,15 +16,17 @@ import subprocess
 import sys
 import time
 
+import gpu_table
+
 TREE = pathlib.Path(__file__).resolve().parent.parent
-PUBLISHED = ["level1/19_ReLU", "level1/23_Softmax", "level2/40_Matmul_Scaling_ResidualAdd",
-             "level3/1_MLP"]
+PUBLISHED = ["19_ReLU", "23_Softmax", "40_Matmul_Scaling_ResidualAdd", "1_MLP"]  # of 3 levels
 ROUNDS = 6
 
 
-class Trial:
+class Trial(gpu_table.Table):
     def __init__(self, given):
-        self.given, self.unlike = given, 0
+        super().__init__()
+        self.given = given
         self.on_gpu = given.device != "cpu"
         self.until = time.monotonic() + given.seconds
         candidates = TREE / "problems" / "torch_candidates"
@@ -45,12 +46,8 @@ class Trial:
             return 124, "", "not done in time"
         return r.returncode, r.stdout, r.stderr
 
-    def tell(self, name, begun, found, words):
-        self.unlike += bool(found)
-        word = "UNLIKE" if found else "ok"
-        print(f"{name:26} {word:7} {time.monotonic() - begun:6.1f} s  {words}", flush=True)
-        for line in found:
-            print(f"    {line}", flush=True)
+    def end_row(self, name, begun, found, words):
+        self.tell(name, "", time.monotonic() - begun, found, words)
 
     def run(self, *words):
         return self.kgym(*words, "--policy", self.url, "--json", "--workers", self.given.jobs)
@@ -83,13 +80,12 @@ def needs_gpu(trial, record):
 
 
 def bench(trial, name, suite, *more):
-    """Wrong answers in the first turn, right ones in the second."""
+    """Wrong answers in the first turn, right ones in the second. False: it did not end."""
     begun, folder = time.monotonic(), f"{trial.given.out}/{name}"
     status, out, said = trial.run("bench", suite, "--turns", 2, "--out", folder, *more)
     if status != 0:
-        trial.tell(f"bench {name}", begun, [f"exit status {status}: {said[-600:]}"], "")
-        return None
-    summary = json.loads(out)
+        trial.end_row(f"bench {name}", begun, [f"exit status {status}: {said[-600:]}"], "")
+        return False
     turns = [[], []]
     for r in lines(f"{folder}/records.jsonl"):
         turns[int(r["batch_id"][-1]) - 1].append(r)
@@ -103,24 +99,24 @@ def bench(trial, name, suite, *more):
                   r["timing"]["status"] != "measured"]
     found += report(trial, folder)
     busy = re.search(r"busy for (\d+) %", said + out)
-    trial.tell(f"bench {name}", begun, found,
+    trial.end_row(f"bench {name}", begun, found,
                f"{len(turns[1])} problems" + (f", workers busy {busy.group(1)} %" if busy else ""))
-    return summary
+    return True
 
 
 def kernelbench(trial):
     """Four problems as published, and the result files for that project's tables."""
     names = f"{trial.given.out}/names.txt"
-    pathlib.Path(names).write_text("".join(f"{n.split('/')[1]}\n" for n in PUBLISHED))
-    if bench(trial, "published", trial.given.kernelbench, "--subset", names,
-             "--language", "pytorch") is None:
+    pathlib.Path(names).write_text("".join(f"{n}\n" for n in PUBLISHED))
+    if not bench(trial, "published", trial.given.kernelbench, "--subset", names,
+                 "--language", "pytorch"):
         return
     begun, right = time.monotonic(), 0
     for file in pathlib.Path(f"{trial.given.out}/published/kernelbench").glob(
             "level*/eval_results.json"):
         results = json.loads(file.read_text())
         right += sum(s["correctness"] and s["runtime"] > 0 for p in results.values() for s in p)
-    trial.tell("its result files", begun, [] if right == len(PUBLISHED) else [f"{right} right"],
+    trial.end_row("its result files", begun, [] if right == len(PUBLISHED) else [f"{right} right"],
                f"{right} right and timed")
 
 
@@ -128,13 +124,13 @@ def refine(trial):
     """One operator: a wrong answer, then the fast one again and again."""
     begun, folder = time.monotonic(), f"{trial.given.out}/refined"
     if not trial.on_gpu:
-        print(f"{'refine':26} skipped: it needs a GPU", flush=True)
+        trial.skip("refine", "")
         return
     status, out, said = trial.run("refine", "07_activation_chain", "--turns", ROUNDS, "--out",
                                   folder, "--set", "stage.profile=yes")
     best = pathlib.Path(folder, "best.record.json")
     if status != 0 or not best.exists():
-        trial.tell("refine", begun, [f"exit status {status}: {said[-600:]}{out[-300:]}"], "")
+        trial.end_row("refine", begun, [f"exit status {status}: {said[-600:]}{out[-300:]}"], "")
         return
     record, rounds, found = json.loads(best.read_text()), lines(f"{folder}/rounds.jsonl"), []
     if [r["verdict"] == "ok" for r in rounds] != [False] + [True] * (ROUNDS - 1):
@@ -148,18 +144,13 @@ def refine(trial):
     if not seen:
         found.append("no kernels in the best one's profile")
     ratio = (record["speedup"] or {}).get("ratio")
-    trial.tell("refine", begun, found + report(trial, folder),
+    trial.end_row("refine", begun, found + report(trial, folder),
                f"{ROUNDS} rounds, best {ratio}, {len(seen)} kernels")
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("kgym")
-    parser.add_argument("out")
-    parser.add_argument("--device", default="cuda:0")
-    parser.add_argument("--jobs", type=int, default=4)
+    parser = gpu_table.arguments(__doc__, seconds=300)
     parser.add_argument("--kernelbench", default="")
-    parser.add_argument("--seconds", type=float, default=300)
     trial = Trial(parser.parse_args())
     try:
         bench(trial, "torch", "torch", "--subset", "12@1" if trial.on_gpu else "2@1")
