@@ -6,8 +6,8 @@
 #include "base/yaml.h"
 #include "gym/eval/config.h"
 
-/* quick: for a first look; wider intervals. calibrated: the
- * protocol that the Beyond TritonRL report publishes. */
+/* quick: for a first look; wider intervals. calibrated: the protocol that the Beyond TritonRL
+ * report publishes. */
 static const struct preset {
     const char *name, *help;
     const char *set[17];

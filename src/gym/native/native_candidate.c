@@ -156,8 +156,7 @@ static enum kg_code expect(struct kg_worker *w, struct kg_pooled_case *pc, struc
 }
 
 /* One call on inputs that are in place. Activity while it should be frozen may be an accident (the
- * host charged it somebody's time): then the inputs are written again and the call is
- * repeated. */
+ * host charged it somebody's time): then the inputs are written again and the call is repeated. */
 static enum kg_stage_result call_candidate(struct kg_evaluation *e, enum kg_stage stage,
                                            const struct kg_case *c, struct kg_err *err)
 {

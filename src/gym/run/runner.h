@@ -46,10 +46,12 @@ enum kg_run_status {
 #define KG_IDLE_SLACK_UNPINNED_NS 100000
 #define KG_TAIL_SLACK_NS          100000 /* per thread */
 
-/* The report of one call. With KG_RUN_ACTIVE the call was made, and its output counts. It may be an
- * accident, when the host charges stolen time, and on a busy one a second accident follows. So many
- * calls in a row are none. So repeat the call; what was active is void and gains nothing. */
+/* KG_RUN_ACTIVE may be an accident, when the host charges stolen time, and on a busy host a second
+ * one follows. So many calls in a row are no accident. */
 #define KG_ACTIVE_CALLS 6
+
+/* The report of one call. With KG_RUN_ACTIVE the call was made, and its output counts. Repeat it: a
+ * call that was active is void and gains nothing. */
 struct kg_call_report {
     enum kg_run_status status;
     int64_t window_ns;   /* from release to done, by the broker's clock */
