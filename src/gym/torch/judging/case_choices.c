@@ -67,10 +67,10 @@ static enum kg_code ask(struct kg_worker *w, struct kg_tinstance *s, struct kg_t
 }
 
 enum kg_code kg_tchoices_screen(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
-                                struct kg_err *err)
+                                bool chose, struct kg_err *err)
 {
     bool jumps = false;
-    if (!c->applies || !(kg_tchoices_chose(s) || has_integers(&s->desc))) {
+    if (!c->applies || !(chose || has_integers(&s->desc))) {
         return KG_OK;
     }
     for (int n = 1; n <= SCREEN && !jumps; n++) {

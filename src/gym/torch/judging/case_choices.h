@@ -10,10 +10,10 @@
 /* Which outputs are indices into inputs: shown by the problem's own inputs, told to other cases. */
 enum kg_code kg_tchoices_point(struct kg_worker *w, struct kg_tinstance *s,
                                const struct kg_tcase *c, struct kg_err *err) KG_MUST_USE;
-/* After a call of the reference that was off. A law of the judge's does not apply where too many
- * integers, or rows, of the answer hang on rounding. */
+/* chose: what a call of the reference that was off has told. A law of the judge's does not apply
+ * where too many integers, or rows, of the answer hang on rounding. */
 enum kg_code kg_tchoices_screen(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
-                                struct kg_err *err) KG_MUST_USE;
+                                bool chose, struct kg_err *err) KG_MUST_USE;
 /* Where the reference in float and in double chose otherwise, and the case does not apply: it does
  * if the float one reaches the choices of double by rounding otherwise. */
 enum kg_code kg_tchoices_settle(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,

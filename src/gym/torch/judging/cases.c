@@ -115,18 +115,19 @@ static bool refuses(const struct kg_tinstance *s, const struct kg_dj_report *rep
  * but for one, are asked only where the reference stays within its own bound; other laws unless its
  * answer has collapsed. */
 static enum kg_code conditioned(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
-                                struct kg_err *err)
+                                bool *chose, struct kg_err *err)
 {
     struct kg_dj_report rep = {.said = KG_TA_OK};
     struct kg_dj_judgement j;
     struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_CANDIDATE, KG_TF_NEAR);
-    c->applies = false;
+    c->applies = *chose = false;
     if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
         return err->code;
     }
     if (kg_treference_ask(w, s, call, "a call", &rep, err) != KG_OK) {
         return refuses(s, &rep, true, err->code) ? KG_OK : err->code;
     }
+    *chose = kg_tchoices_chose(s); /* of this reply: what follows may ask the reference again */
     if (c->after_id >= 0 && kg_tcase_keep_state(w, s, c, KG_DJ_FLOAT, true, err) != KG_OK) {
         return err->code;
     }
@@ -264,7 +265,9 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tinstance *s, struct k
     if (!c->applies || c->law < KG_TL_BF16) {
         return KG_OK;
     }
-    return conditioned(w, s, c, err) == KG_OK ? kg_tchoices_screen(w, s, c, err) : err->code;
+    bool chose;
+    return conditioned(w, s, c, &chose, err) == KG_OK ? kg_tchoices_screen(w, s, c, chose, err)
+                                                      : err->code;
 }
 
 static void renew(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c)
