@@ -73,16 +73,22 @@ def _drawn(subject, seed):
 
 
 def _there(subject, seed, large):
-    """(draws with subject.fast as the default device, which inputs are the same in each); None
-    where nothing comes from there."""
+    """(draws with subject.fast as the default device, how each input differs from one to the next:
+    values of draws.py); None where nothing comes from there."""
     raw = subject.draw(seed + 1)
     if all(t.device.type != torch.device(subject.fast).type for _, t in raw):
         return None
-    one, two = _own(subject, raw), _drawn(subject, seed + 2)
-    fixed = [torch.equal(a, b) for (_, a), (_, b) in zip(one, two)]
-    if large:  # no more than two draws are held at once
-        return [two], fixed
-    return [one, two] + [_drawn(subject, seed + k) for k in range(3, DRAWS)], fixed
+    found = [_own(subject, raw)]
+    differs = [draws.FIXED] * len(raw)
+    for k in range(2, DRAWS):
+        last = found[-1]
+        if large:  # no more than two draws are held at once
+            del found[:]
+        found.append(_drawn(subject, seed + k))
+        differs = [max(so_far, draws.difference(a, b))
+                   for so_far, (_, a), (_, b) in zip(differs, last, found[-1])]
+        del last
+    return found, differs
 
 
 def _inputs_of_device(subject, seed, host, fast):

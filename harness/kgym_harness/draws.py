@@ -15,6 +15,9 @@ RARE = 1e-9  # chance that draws of one law look unlike
 MANY = 1 << 12  # elements whose range says something
 SPREAD = 0.25  # of the range, by which least and greatest values of two draws may differ
 
+# How an input differs from one draw to the next on the same device.
+FIXED, DRAWN, SCALED = range(3)  # not at all; by chance; and its law does, by a random scale, say
+
 
 def _sample(t):
     flat = t.detach().reshape(-1)
@@ -34,28 +37,44 @@ def _distance(a, b):
     return float((at[0] - at[1]).abs().max())
 
 
-def same_law(a, b):
-    """Could two tensors of one shape be draws of one law?"""
-    one, other = _range(a), _range(b)
+def _standard(p, bounds):
+    """A sample and its range, moved and scaled to mean 0 and deviation 1."""
+    mean, spread = float(p.mean()), float(p.std())
+    if not (math.isfinite(mean) and spread > 0):
+        return p, bounds
+    return (p - mean) / spread, tuple((v - mean) / spread for v in bounds)
+
+
+def same_law(a, b, scaled=False):
+    """Could two tensors of one shape be draws of one law? scaled: but for its mean and deviation.
+    """
+    (p, one), (q, other) = (_sample(a), _range(a)), (_sample(b), _range(b))
+    if bool((p == p.round()).all()) != bool((q == q.round()).all()):
+        return False
+    if scaled:
+        (p, one), (q, other) = _standard(p, one), _standard(q, other)
     if [math.isfinite(v) for v in one] != [math.isfinite(v) for v in other]:
         return False
     width = max(one[1] - one[0], other[1] - other[0])
     apart = max(abs(one[0] - other[0]), abs(one[1] - other[1]))
     if a.numel() >= MANY and math.isfinite(width) and apart > SPREAD * width:
         return False
-    p, q = _sample(a), _sample(b)
-    if bool((p == p.round()).all()) != bool((q == q.round()).all()):
-        return False
     most = math.sqrt(-math.log(RARE / 2) / p.numel())
     return _distance(p, q) <= most
 
 
-def alike(columns, fixed, find):
+def difference(a, b):
+    """Of two draws of one input on one device."""
+    return FIXED if torch.equal(a, b) else DRAWN if same_law(a, b) else SCALED
+
+
+def alike(columns, differs, find):
     """columns: of each input its tensors, the first one drawn on the CPU, the others on the
-    device, and all there. fixed: which are the same in each draw on the device. find:
-    structure.find."""
-    for (here, there, *_), same in zip(columns, fixed):
-        if not torch.equal(here, there) and (same or not same_law(here, there)):
+    device, and all there. differs: how each differs from one draw on the device to the next. Where
+    its law does, the form of the law is compared alone. find: structure.find."""
+    for (here, there, *_), how in zip(columns, differs):
+        if not torch.equal(here, there) and \
+                (how == FIXED or not same_law(here, there, how == SCALED)):
             return False
     alone = find([column[:1] for column in columns])
     device = find([column[1:] for column in columns])

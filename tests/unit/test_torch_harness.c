@@ -375,6 +375,13 @@ static const struct {
     {"place('return [torch.randn(64, 64).tril()]')", "true"},
     {"place('return [torch.randn(64, 64).sort().values]')", "true"},
     {"place('torch.manual_seed(3); return [torch.randn(64, 64)]')", "true"},
+    {"place('by = torch.rand(()); return [torch.rand(64, 64) * by, torch.rand(64, 64)]')", "true"},
+    {"place('x = torch.randn(64, 64); return [x * torch.rand(()) + 9 * torch.rand(())]')", "true"},
+    {"place('x = torch.randn(64, 64) if there else torch.rand(64, 64); '"
+     "'return [x * torch.rand(())]')",
+     "false"},
+    {"place('x = torch.randn(64, 64) * torch.rand(()); return [x if there else x.round()]')",
+     "false"},
     {"place('return [torch.rand(64, 64)]', False)", "false"},
     {"place('return [torch.rand(4, 4)]')", "false"}, /* not worth it */
     {"place('assert not there; return [torch.rand(64, 64)]')", "false"},

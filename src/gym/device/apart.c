@@ -387,3 +387,27 @@ enum kg_code kg_dj_against(struct kg_dj_state *s, const struct kg_dj_case *c, ui
     return first(s, r, o, i, 0, &p, err) == KG_OK ? add_compared(&p, y, bound, probe, out, err)
                                                   : err->code;
 }
+
+enum kg_code kg_dj_far(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i, uint64_t y,
+                       const struct kg_limits_of *limits, uint64_t *out, struct kg_err *err)
+{
+    const struct kg_dj_answer *r = &c->side[0], *o = &c->side[1];
+    struct pieces p;
+    uint64_t n;
+    if (!kg_dj_is_apart(o, i)) {
+        return s->dev.ops->far(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, y, o->at[i],
+                               kg_tleaf_count(&r->leaf[i]), limits, out, err);
+    }
+    *out = 0;
+    if (first(s, r, o, i, 0, &p, err) != KG_OK) {
+        return err->code;
+    }
+    while (next(&p)) {
+        if (s->dev.ops->far(&s->dev, p.dtype, y + p.at * p.size, p.wide, p.now, limits, &n, err) !=
+            KG_OK) {
+            return err->code;
+        }
+        *out += n;
+    }
+    return KG_OK;
+}

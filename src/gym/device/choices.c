@@ -202,6 +202,27 @@ static enum kg_code put_back(struct kg_dj_state *s, uint64_t at, const void *fro
     return s->dev.ops->sync(&s->dev, err);
 }
 
+/* Whether the device itself tells that there is nothing to look at. Copies of a gigabyte, and a
+ * look at them on the host, take seconds; most answers hang on no choice. */
+static enum kg_code spared(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
+                           enum kg_dj_choice what, bool *out, struct kg_err *err)
+{
+    const struct kg_dj_answer *r = &c->side[0];
+    const struct kg_tleaf *l = &r->leaf[i];
+    uint64_t far, y = what == KG_DJ_SETTLE ? r->at[i] : s->other.at[i];
+    struct kg_limits_of limits;
+    if (!c->side[1].there) {
+        *out = true;
+        return KG_OK;
+    }
+    kg_quartet_far((enum kg_tdtype)l->dtype, &c->bound[i], &limits);
+    if (kg_dj_far(s, c, i, y, &limits, &far, err) != KG_OK) {
+        return err->code;
+    }
+    *out = kg_quartet_spares(what, kg_tleaf_count(l), row_of(l), far);
+    return KG_OK;
+}
+
 /* ONCE, JUMPS, SEEN and SETTLE of one output. */
 static enum kg_code ask_one(struct kg_dj_state *s, struct kg_dj_case *c, uint32_t i,
                             enum kg_dj_choice what, bool *flag, struct kg_err *err)
@@ -214,7 +235,11 @@ static enum kg_code ask_one(struct kg_dj_state *s, struct kg_dj_case *c, uint32_
     struct kg_lines lines;
     enum kg_code code = KG_OK;
     bool floating = kg_tdtype_floating((enum kg_tdtype)l->dtype);
-    if (floating && what == KG_DJ_ONCE) {
+    bool no = floating && what == KG_DJ_ONCE;
+    if (floating && !no && spared(s, c, i, what, &no, err) != KG_OK) {
+        return err->code;
+    }
+    if (no) {
         return KG_OK;
     }
     bool shown = p->there && p->input < c->n &&

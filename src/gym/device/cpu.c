@@ -346,6 +346,7 @@ const struct kg_device_ops kg_device_cpu = {
     .rejoin = kg_cpu_rejoin,
     .bounds = kg_cpu_bounds,
     .compare = kg_cpu_compare,
+    .far = kg_cpu_far,
     .rms = kg_cpu_rms,
     .flush = cpu_flush,
     .sync = cpu_sync,

@@ -1,8 +1,11 @@
 /* Conversions, bounds and comparisons of the host's row of the device table. */
 #include "gym/device/cpu.h"
 
+#include <math.h>
+
 #include "gym/device/device_law.h"
 #include "gym/device/difference.h"
+#include "gym/verify/limits.h"
 
 void kg_cpu_widen(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t src, uint64_t n)
 {
@@ -46,6 +49,21 @@ enum kg_code kg_cpu_compare(struct kg_device *d, enum kg_tdtype dtype, uint64_t 
     (void)err;
     kg_tcompare_run(dtype, kg_cpu_pointer(y), kg_cpu_pointer(r), kg_cpu_pointer(o), n, bound, probe,
                     out);
+    return KG_OK;
+}
+
+enum kg_code kg_cpu_far(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t o,
+                        uint64_t n, const struct kg_limits_of *limits, uint64_t *out,
+                        struct kg_err *err)
+{
+    const double *wide = kg_cpu_pointer(o);
+    (void)d;
+    (void)err;
+    *out = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        double a = kg_dj_load(dtype, kg_cpu_pointer(y), i), c = wide[i];
+        *out += isfinite(a) && isfinite(c) && fabs(a - c) > kg_limit_at(limits, c);
+    }
     return KG_OK;
 }
 

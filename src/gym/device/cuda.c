@@ -256,6 +256,7 @@ const struct kg_device_ops kg_device_cuda = {
     .rejoin = kg_cuda_rejoin,
     .bounds = kg_cuda_bounds,
     .compare = kg_cuda_compare,
+    .far = kg_cuda_far,
     .rms = kg_cuda_rms,
     .flush = cuda_flush,
     .sync = cuda_sync,

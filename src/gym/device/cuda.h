@@ -126,6 +126,9 @@ enum kg_code kg_cuda_bounds(struct kg_device *d, enum kg_tdtype dtype, uint64_t 
 enum kg_code kg_cuda_compare(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t r,
                              uint64_t o, uint64_t n, const struct kg_tbound *bound, bool probe,
                              struct kg_tcompare *out, struct kg_err *err);
+enum kg_code kg_cuda_far(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t o,
+                         uint64_t n, const struct kg_limits_of *limits, uint64_t *out,
+                         struct kg_err *err);
 enum kg_code kg_cuda_rms(struct kg_device *d, enum kg_tdtype dtype, uint64_t v, uint64_t n,
                          double *out, struct kg_err *err);
 

@@ -253,13 +253,11 @@ static enum kg_code show(struct pass *p, struct kg_tcompare *out, struct kg_err 
                    err);
 }
 
-static void limits_for(enum kg_tdtype dtype, const struct kg_tbound *b, bool oracle, bool probe,
-                       struct limits *out)
+static struct limits numbers_of(const struct kg_limits_of *l)
 {
-    struct kg_limits_of l;
-    kg_tcompare_limits(dtype, b, oracle, probe, &l);
-    *out = (struct limits){
-        l.rel, l.abs, l.low, l.low_s, l.high, l.high_s, l.most, l.own_error ? 4 : 0, l.rms};
+    return (struct limits){l->rel,    l->abs,  l->low,  l->low_s,
+                           l->high,   l->high_s, l->most, l->own_error ? 4 : 0,
+                           l->rms};
 }
 
 /* Counts as bad the elements that are further off than the rms may be. This finds answers whose
@@ -282,9 +280,10 @@ static enum kg_code check_rms(struct pass *p, double limit, struct kg_tcompare *
 static enum kg_code compare_float(struct pass *p, const struct kg_tbound *b, bool probe,
                                   struct kg_tcompare *out, struct kg_err *err)
 {
-    struct limits l;
+    struct kg_limits_of of;
     struct scan s;
-    limits_for((enum kg_tdtype)p->dtype, b, p->o != 0, probe, &l);
+    kg_tcompare_limits((enum kg_tdtype)p->dtype, b, p->o != 0, probe, &of);
+    struct limits l = numbers_of(&of);
     void *params[] = {&p->dtype, &p->y, &p->r, &p->o, &p->n, &l, &p->c->host_at};
     kg_cuda_launch(p->c, KG_CUDA_scan, p->blocks, 1, params);
     if (gather(p, &s, err) != KG_OK) {
@@ -303,6 +302,29 @@ static enum kg_code compare_float(struct pass *p, const struct kg_tbound *b, boo
     if (out->n_bad == 0 && s.finite > 0 && !(rms <= l.rms)) {
         return check_rms(p, l.rms, out, err);
     }
+    return KG_OK;
+}
+
+/* An element that is not finite is of its own class in both answers that are the same one: it does
+ * not count. */
+enum kg_code kg_cuda_far(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t o,
+                         uint64_t n, const struct kg_limits_of *limits, uint64_t *out,
+                         struct kg_err *err)
+{
+    struct pass p = pass_of(d, dtype, y, y, o, n);
+    struct limits l = numbers_of(limits);
+    struct scan s;
+    *out = 0;
+    if (n == 0) {
+        return KG_OK;
+    }
+    l.own_error = 0;
+    void *params[] = {&p.dtype, &p.y, &p.r, &p.o, &p.n, &l, &p.c->host_at};
+    kg_cuda_launch(p.c, KG_CUDA_scan, p.blocks, 1, params);
+    if (gather(&p, &s, err) != KG_OK) {
+        return err->code;
+    }
+    *out = s.n_bad;
     return KG_OK;
 }
 

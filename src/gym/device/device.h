@@ -126,6 +126,11 @@ struct kg_device_ops {
     enum kg_code (*compare)(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t r,
                             uint64_t o, uint64_t n, const struct kg_tbound *bound, bool probe,
                             struct kg_tcompare *out, struct kg_err *err);
+    /* *out: how many elements of y are further from o [n] f64 than the limits, both finite. y: of a
+     * floating dtype. own_error and rms of the limits do not count. */
+    enum kg_code (*far)(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t o,
+                        uint64_t n, const struct kg_limits_of *limits, uint64_t *out,
+                        struct kg_err *err);
     /* *out: rms over the finite elements of a floating tensor, 0 for other dtypes. Needed to
      * compare without an oracle. */
     enum kg_code (*rms)(struct kg_device *d, enum kg_tdtype dtype, uint64_t v, uint64_t n,

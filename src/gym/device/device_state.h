@@ -244,6 +244,10 @@ enum kg_code kg_dj_apart_write(struct kg_dj_state *s, const struct kg_dj_case *c
                                const double *from, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_bounds(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i, int64_t k,
                           struct kg_tbound *out, struct kg_err *err) KG_MUST_USE;
+/* How many elements of y are further from the oracle's than the limits; both are finite. */
+enum kg_code kg_dj_far(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i, uint64_t y,
+                       const struct kg_limits_of *limits, uint64_t *out,
+                       struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_against(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
                            uint64_t y, const struct kg_tbound *bound, bool probe,
                            struct kg_tcompare *out, struct kg_err *err) KG_MUST_USE;

@@ -28,26 +28,43 @@ static uint64_t jumps(const struct kg_quartet *q, const struct kg_lines *l, cons
     return n;
 }
 
-/* A rounding error of this element, as the bound has it (tensor_compare.h), whatever the reference
- * itself is off by at its worst. */
-static double width(const struct kg_quartet *q, const struct kg_tbound *b, double at)
+/* `times` rounding errors of an element, as the bound has it (tensor_compare.h), whatever the
+ * reference itself is off by at its worst. */
+static struct kg_limits_of widths(enum kg_tdtype dtype, const struct kg_tbound *b, double times)
 {
-    bool f16 = q->dtype == KG_TD_F16, bf16 = q->dtype == KG_TD_BF16, f64 = q->dtype == KG_TD_F64;
-    double shrink = f64 ? ldexp(1, -29) : 1, scale = fabs(at) + b->rms;
-    double low = (f16 ? 1e-3 : bf16 ? 8e-3 : 1e-5) * shrink * scale;
-    double high = (f16 ? 1e-2 : bf16 ? 4e-2 : 1e-3) * shrink * scale;
+    bool f16 = dtype == KG_TD_F16, bf16 = dtype == KG_TD_BF16, f64 = dtype == KG_TD_F64;
+    double shrink = f64 ? ldexp(1, -29) : 1;
+    double low = times * (f16 ? 1e-3 : bf16 ? 8e-3 : 1e-5) * shrink;
+    double high = times * (f16 ? 1e-2 : bf16 ? 4e-2 : 1e-3) * shrink;
     double base = b->rms * fmax(ldexp(8, -24) * shrink * sqrt((double)b->k), 4 * b->e_ref);
-    return fmin(fmax(base, low), high);
+    return (struct kg_limits_of){.abs = times * base,
+                                 .low = low,
+                                 .low_s = low * b->rms,
+                                 .high = high,
+                                 .high_s = high * b->rms,
+                                 .rms = INFINITY};
+}
+
+void kg_quartet_far(enum kg_tdtype dtype, const struct kg_tbound *b, struct kg_limits_of *out)
+{
+    *out = widths(dtype, b, FAR);
+}
+
+bool kg_quartet_spares(enum kg_dj_choice what, uint64_t n, uint64_t row, uint64_t far)
+{
+    return what == KG_DJ_JUMPS    ? far * row <= n / FEW
+           : what == KG_DJ_SETTLE ? far / row * SHARE > n / row + SHARE
+                                  : far == 0;
 }
 
 /* Whether OTHER's floats jump somewhere in a row: of several experts another one answers there. */
-static bool row_jumps(const struct kg_quartet *q, const struct kg_tbound *b, uint64_t from,
+static bool row_jumps(const struct kg_quartet *q, const struct kg_limits_of *far, uint64_t from,
                       uint64_t n)
 {
     bool jumps = false;
     for (uint64_t i = from; i < from + n && !jumps; i++) {
         double o = kg_dj_load(q->wide, q->o, i), a = kg_dj_load(q->dtype, q->a, i);
-        jumps = isfinite(a) && isfinite(o) && fabs(a - o) > FAR * width(q, b, o);
+        jumps = isfinite(a) && isfinite(o) && fabs(a - o) > kg_limit_at(far, o);
     }
     return jumps;
 }
@@ -55,18 +72,21 @@ static bool row_jumps(const struct kg_quartet *q, const struct kg_tbound *b, uin
 bool kg_quartet_jumps(const struct kg_quartet *q, const struct kg_tbound *b, uint64_t row,
                       const struct kg_lines *l, const void *x)
 {
+    struct kg_limits_of far = widths(q->dtype, b, FAR);
     uint64_t n = 0;
     if (!kg_tdtype_floating(q->dtype)) {
         return jumps(q, l, x) * FEW > q->n;
     }
     for (uint64_t i = 0; i < q->n; i += row) {
-        n += row_jumps(q, b, i, row);
+        n += row_jumps(q, &far, i, row);
     }
     return n * row * FEW > q->n;
 }
 
 uint64_t kg_quartet_accept(struct kg_quartet *q, const struct kg_tbound *b, uint64_t row)
 {
+    struct kg_limits_of one = widths(q->dtype, b, 1), near = widths(q->dtype, b, NEAR);
+    struct kg_limits_of far = widths(q->dtype, b, FAR);
     uint64_t n = 0;
     bool floating = kg_tdtype_floating(q->dtype), jumps = false;
     for (uint64_t i = 0; i < q->n; i++) {
@@ -74,9 +94,9 @@ uint64_t kg_quartet_accept(struct kg_quartet *q, const struct kg_tbound *b, uint
         double a = kg_dj_load(q->dtype, q->a, i);
         bool seen = y == a && y != o;
         if (floating) {
-            jumps = i % row == 0 ? row_jumps(q, b, i, row) : jumps;
+            jumps = i % row == 0 ? row_jumps(q, &far, i, row) : jumps;
             seen = jumps && isfinite(y) && isfinite(a) && isfinite(o) &&
-                   fabs(y - o) > width(q, b, o) && fabs(y - a) <= NEAR * width(q, b, a);
+                   fabs(y - o) > kg_limit_at(&one, o) && fabs(y - a) <= kg_limit_at(&near, a);
         }
         if (seen) {
             kg_dj_store(q->dtype, q->y, i, o);
@@ -87,16 +107,16 @@ uint64_t kg_quartet_accept(struct kg_quartet *q, const struct kg_tbound *b, uint
 }
 
 /* How FLOAT's row differs from ORACLE's. *reached: OTHER's is ORACLE's. */
-static bool row_differs(const struct kg_quartet *q, const struct kg_tbound *b, uint64_t from,
-                        uint64_t n, bool *reached)
+static bool row_differs(const struct kg_quartet *q, const struct kg_limits_of *off,
+                        const struct kg_limits_of *near, uint64_t from, uint64_t n, bool *reached)
 {
     bool floating = kg_tdtype_floating(q->dtype), far = false;
     *reached = true;
     for (uint64_t i = from; i < from + n; i++) {
         double r = kg_dj_load(q->dtype, q->r, i), o = kg_dj_load(q->wide, q->o, i);
-        double a = kg_dj_load(q->dtype, q->a, i), w = floating ? width(q, b, o) : 0;
-        far = far || (floating ? fabs(r - o) > FAR * w : r != o);
-        *reached = *reached && (floating ? fabs(a - o) <= NEAR * w : a == o);
+        double a = kg_dj_load(q->dtype, q->a, i);
+        far = far || (floating ? fabs(r - o) > kg_limit_at(off, o) : r != o);
+        *reached = *reached && (floating ? fabs(a - o) <= kg_limit_at(near, o) : a == o);
     }
     return far;
 }
@@ -104,12 +124,13 @@ static bool row_differs(const struct kg_quartet *q, const struct kg_tbound *b, u
 uint64_t kg_quartet_settle(struct kg_quartet *q, const struct kg_tbound *b, uint64_t row)
 {
     uint64_t differ = 0, n = 0, size = kg_tdtype_floating(q->dtype) && row > 0 ? row : 1;
+    struct kg_limits_of off = widths(q->dtype, b, FAR), near = widths(q->dtype, b, NEAR);
     bool reached;
     for (uint64_t i = 0; i < q->n; i += size) {
-        differ += row_differs(q, b, i, size, &reached);
+        differ += row_differs(q, &off, &near, i, size, &reached);
     }
     for (uint64_t i = 0; i < q->n && differ * SHARE <= q->n / size + SHARE; i += size) {
-        if (row_differs(q, b, i, size, &reached) && reached) {
+        if (row_differs(q, &off, &near, i, size, &reached) && reached) {
             for (uint64_t k = i; k < i + size; k++) {
                 kg_dj_store(q->wide, q->o, k, kg_dj_load(q->dtype, q->r, k));
             }

@@ -5,7 +5,9 @@
 #define KG_GYM_DEVICE_QUARTET_H
 
 #include "gym/device/points.h"
+#include "gym/device/device_judge.h"
 #include "gym/device/tensor_compare.h"
+#include "gym/verify/limits.h"
 
 /* The candidate's answer, FLOAT, ORACLE, OTHER. */
 struct kg_quartet {
@@ -14,6 +16,12 @@ struct kg_quartet {
     void *y, *r, *o, *a;
 };
 
+/* How far an element has to be from ORACLE's, to have jumped. */
+void kg_quartet_far(enum kg_tdtype dtype, const struct kg_tbound *b, struct kg_limits_of *out);
+/* Whether n floats need not be looked at, since so few, or so many, are far from ORACLE's: those of
+ * OTHER, and where it is to be settled those of FLOAT. Then the function below that is asked would
+ * say no, or 0. */
+bool kg_quartet_spares(enum kg_dj_choice what, uint64_t n, uint64_t row, uint64_t far);
 /* Whether more than 0.1 % of a's integers, or of its rows of floats, jump where r and o agree. x:
  * what integers point into, along l, if they were shown to: then those that point at another value
  * do. NULL: they were not. */
