@@ -153,6 +153,14 @@ class Mover:
             to.copy_(self(part, eps))
         return moved
 
+    def result(self, t, eps):
+        """Moves what an operation has just made: in place where there is much of it."""
+        if t.numel() <= self.PIECE or not t.is_contiguous() or t.requires_grad:
+            return self(t, eps)
+        for part in t.view(-1).split(self.PIECE):
+            part.copy_(self(part, eps))
+        return t
+
     def input(self, t):
         """Moves by a rounding error of float32."""
         kind = torch.float64 if t.dtype == torch.float64 else torch.float32
@@ -180,7 +188,7 @@ class Rounding(TorchFunctionMode):
         if t.layout != torch.strided or t.dtype not in ROUNDED or \
                 t.untyped_storage().data_ptr() in known:
             return t
-        return self.move(t, torch.finfo(t.dtype).eps)
+        return self.move.result(t, torch.finfo(t.dtype).eps)
 
 
 def whole(t):

@@ -49,11 +49,15 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
     uint64_t masters = (z->changes ? MASTERS + LEFT : MASTERS) * z->state;
     *out = (struct kg_tneeds){.rest = z->contexts + (z->parts ? 3 : 2) * z->state,
                               .call = z->call,
+                              .in = z->in,
                               .in_out = z->ports_short < z->ports,
                               .owed = z->in + z->answer + z->state};
     for (enum kg_tmemory_rung rung = KG_TM_RESIDENT; rung < KG_TM_RUNGS; rung++) {
         bool single = kg_trung_is_single(rung);
-        uint64_t call = single ? 0 : kg_trung_slices(rung) ? in_double / KG_TM_SLICES : in_double;
+        /* The oracle's: in float it calls with copies of its inputs, which are moved. */
+        uint64_t call = single                  ? z->in + z->call
+                        : kg_trung_slices(rung) ? in_double / KG_TM_SLICES
+                                                : in_double;
         uint64_t wide = kg_trung_hosts(rung) ? 0 : kg_trung_apart(rung) ? z->wide / 2 : z->wide;
         out->judge[rung] = z->in + 2 * z->answer + wide + masters + z->part + SMALL;
         out->ports[rung] = (kg_trung_apart(rung) ? z->ports_short : z->ports) +
@@ -70,7 +74,8 @@ uint64_t kg_tneeds_timed(const struct kg_tneeds *n, enum kg_tmemory_rung rung)
     /* Both sides keep what their calls allocate beside OUT. Calls that allocate in it do so beside
      * it at the first one on its inputs alone, and give that back. */
     int calls = n->in_out && kg_trung_apart(rung) ? 1 : 2;
-    return n->rest + n->ports[rung] + n->judge[rung] + (uint64_t)calls * n->call;
+    uint64_t moved = kg_trung_is_single(rung) ? n->in : 0;
+    return n->rest + n->ports[rung] + n->judge[rung] + (uint64_t)calls * n->call + moved;
 }
 
 /* The first rung of these, from the highest on, that fits. Where a candidate gets less than it is

@@ -29,7 +29,7 @@ struct kg_tneeds {
     uint64_t judge[KG_TM_RUNGS]; /* of that: the judge's least */
     uint64_t ports[KG_TM_RUNGS]; /* of that: the runners' regions */
     uint64_t all;                /* every case stays, another candidate's runner is begun ahead */
-    uint64_t call;               /* of the reference */
+    uint64_t call, in;           /* of the reference; of the inputs */
     bool in_out;                 /* where OUT has room for one answer, calls allocate in it */
     uint64_t rest;               /* contexts and parameters of the runners */
     uint64_t owed;               /* to a candidate, besides one call like the reference's */

@@ -14,6 +14,7 @@
 #define REGION_MIN  (64u << 10)
 #define LEAST_MB    8192
 #define TIMES       4 /* inputs and answers, on a CPU */
+#define MADE        2 /* parameters and buffers: constructors make them on the host, from others */
 /* So many contexts: the driver makes one after the other, but of five together each takes 0.1 s, of
  * eleven 0.08, one alone 0.14. */
 #define AT_ONCE 16
@@ -24,14 +25,15 @@ static uint64_t at_least(uint64_t bytes)
 }
 
 /* A reference draws its inputs on the host, and is the problem's own. A candidate needs them there
- * only on a CPU, with what it makes of them. */
+ * only on a CPU, with what it makes of them; but it is constructed there wherever it runs. */
 int64_t kg_trunner_memory_mb(const struct kg_worker *w, bool reference)
 {
     const struct kg_task_desc *d = &kg_torch_of(w)->instance[KG_INSTANCE_PUBLISHED].desc;
     int64_t host = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) >> 20;
     int64_t large = (int64_t)((d->input_bytes + d->output_bytes) >> 20) * TIMES;
     int64_t most = host / 4 * 3 > LEAST_MB ? host / 4 * 3 : LEAST_MB;
-    int64_t want = reference ? most : LEAST_MB + (kg_torch_on_cpu(w) ? large : 0);
+    int64_t made = (int64_t)(d->state_bytes >> 20) * MADE;
+    int64_t want = reference ? most : LEAST_MB + made + (kg_torch_on_cpu(w) ? large : 0);
     return w->config.torch_memory_mb > 0 ? w->config.torch_memory_mb : want < most ? want : most;
 }
 
