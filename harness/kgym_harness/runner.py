@@ -139,11 +139,12 @@ class Runner:
             self._call_in_order(subject)
             return None
         wide, near = bool(w.flags & wire.WIDE), w.flags & wire.NEARS
+        rounding = w.flags >> wire.ROUNDING & 255
         module.seed_all(w.seed, self.device)
-        with self.place.around_call(wide), self.watch.window():
+        with self.place.around_call(wide, not (wide or near or rounding)), self.watch.window():
             begin = self._begin()
             subject.room = self.place.room() if wide else None
-            answer = subject.call(wide, near, w.seed, w.flags >> wire.ROUNDING & 255)
+            answer = subject.call(wide, near, w.seed, rounding)
             self.place.returned()
         self._put(answer)
         if self.place.fresh:  # it is not timed
@@ -151,7 +152,7 @@ class Runner:
             self.place.settle()
             self.place.spare()
         self.begun = begin
-        return {"chose": subject.chose} if near or w.flags >> wire.ROUNDING else None
+        return {"chose": subject.chose} if near or rounding else None
 
     def _call_in_order(self, subject):
         """The answer is copied as its caller would use it: on the caller's stream, when the call

@@ -75,6 +75,7 @@ class Wire(c.Structure):
         ("in_bytes", c.c_uint64),
         ("out_bytes", c.c_uint64),
         ("out_below", c.c_uint64),
+        ("may_keep", c.c_uint64),
         ("status", c.c_uint32),
         ("reply_bytes", c.c_uint32),
         ("nreply", c.c_uint32),

@@ -175,7 +175,7 @@ static void an_out_that_is_not_divided(void **state)
     (void)state;
     struct kg_dj j = with_case(&ref);
     for (int short_of_memory = 0; short_of_memory < 2; short_of_memory++) {
-        OK(kg_dj_cap(&j, 1 << 30, short_of_memory ? KG_DJ_APART : KG_DJ_DOUBLES, &err));
+        OK(kg_dj_cap(&j, 1 << 30, short_of_memory ? KG_DJ_APART : KG_DJ_DOUBLES, 0, &err));
         cand[short_of_memory] = start_runner(&j, beyond_a_copy);
         run(&j, &cand[short_of_memory], 0, KG_TC_BIND, KG_DJ_NONE);
         struct kg_dj_report rep = run(&j, &cand[short_of_memory], 0, KG_TC_CALL, KG_DJ_CANDIDATE);

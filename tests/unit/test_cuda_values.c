@@ -7,6 +7,7 @@
 
 #include "cuda_rig.h"
 #include "gym/device/device_law.h"
+#include "gym/verify/limits.h"
 
 static const enum kg_tdtype dtypes[] = {KG_TD_F32, KG_TD_F64, KG_TD_F16, KG_TD_BF16, KG_TD_I64,
                                         KG_TD_I32, KG_TD_I16, KG_TD_I8,  KG_TD_U8,   KG_TD_BOOL};
@@ -287,6 +288,23 @@ static void assert_same_bounds(struct rig *r, const struct trio *x, struct kg_tb
     *out = b;
 }
 
+/* Both count the same elements that are far off. */
+static void assert_as_far(struct rig *r, const struct trio *x, const struct kg_tbound *bound,
+                          bool probe)
+{
+    struct kg_limits_of l;
+    uint64_t a, b;
+    if (!kg_tdtype_floating(x->t)) {
+        return;
+    }
+    kg_tcompare_limits(x->t, bound, true, probe, &l);
+    assert_int_equal(r->d.ops->far(&r->d, x->t, x->dy, x->d_o, x->n, &l, &a, &r->err), KG_OK);
+    assert_int_equal(kg_device_cpu.far(NULL, x->t, (uint64_t)(uintptr_t)x->y,
+                                       (uint64_t)(uintptr_t)x->o, x->n, &l, &b, &r->err),
+                     KG_OK);
+    assert_int_equal(a, b);
+}
+
 /* Both verdicts about one trio, against the oracle, as a probe, and without an oracle. */
 static bool assert_same_verdict(struct rig *r, const struct trio *x, const struct kg_tbound *bound)
 {
@@ -312,6 +330,7 @@ static bool assert_same_verdict(struct rig *r, const struct trio *x, const struc
          * saw before: where it looked, they agree */
         assert_true(a.worst == b.worst || fabs(a.worst - b.worst) <= 1e-9 * a.worst || b.pass);
         passes = mode == 0 ? a.pass : passes;
+        assert_as_far(r, x, bound, probe);
     }
     return passes;
 }

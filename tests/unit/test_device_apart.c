@@ -14,6 +14,7 @@
 #include "gym/device/device_law.h"
 #include "gym/device/device_state.h"
 #include "gym/device/difference.h"
+#include "gym/device/quartet.h"
 
 #define N     50021 /* elements: the last piece is short */
 #define PIECE 4096  /* bytes of doubles */
@@ -189,6 +190,58 @@ static void pieces_find_what_the_whole_finds(void **state)
     }
 }
 
+static struct kg_quartet quartet(uint64_t other, uint64_t n)
+{
+    return (struct kg_quartet){.dtype = KG_TD_F32,
+                               .wide = KG_TD_F64,
+                               .n = n,
+                               .y = (void *)(uintptr_t)other,
+                               .r = (void *)(uintptr_t)whole->side[0].at[0],
+                               .o = doubles(),
+                               .a = (void *)(uintptr_t)other};
+}
+
+/* Elements that are far off are the same ones in pieces. Where the host is spared a look because of
+ * their number, it would have said no; where it says yes, it is not spared. */
+static void what_is_far_off_is_counted(void **state)
+{
+    (void)state;
+    uint64_t y = block(N * sizeof(float)), far[3];
+    struct kg_dj_case *all[] = {whole, hosted, beside};
+    struct kg_limits_of limits;
+    struct kg_tbound b;
+    int looks = 0, spared = 0;
+    for (uint64_t off = 0; off < N; off = off * 3 + 1) {
+        const uint64_t row = off % 2 == 0 ? 1 : 16, n = N / row * row;
+        answers(KG_TD_F32, y);
+        assert_int_equal(kg_dj_bounds(s, whole, 0, 1, &b, &err), KG_OK);
+        for (uint64_t i = 0; i < off; i++) {
+            store(KG_TD_F32, y, i, at(KG_TD_F32, y, i) + b.rms);
+        }
+        store(KG_TD_F32, y, N - 1, NAN); /* such an element is no choice */
+        kg_quartet_far(KG_TD_F32, &b, &limits);
+        for (int k = 0; k < 3; k++) {
+            assert_int_equal(kg_dj_far(s, all[k], 0, y, &limits, &far[k], &err), KG_OK);
+            assert_int_equal(far[k], off);
+        }
+        struct kg_quartet q = quartet(y, n);
+        bool jumps = kg_quartet_jumps(&q, &b, row, NULL, NULL);
+        assert_true(!jumps || !kg_quartet_spares(KG_DJ_JUMPS, n, row, off));
+        assert_true(off > 0 || kg_quartet_spares(KG_DJ_SEEN, n, row, off));
+        looks += jumps;
+        spared += kg_quartet_spares(KG_DJ_JUMPS, n, row, off);
+        /* FLOAT differs, and OTHER is as ORACLE */
+        q.r = (void *)(uintptr_t)y;
+        q.a = (void *)(uintptr_t)whole->side[0].at[0];
+        bool settles = kg_quartet_settle(&q, &b, row) > 0;
+        assert_true(!settles || !kg_quartet_spares(KG_DJ_SETTLE, n, row, off));
+        spared += kg_quartet_spares(KG_DJ_SETTLE, n, row, off);
+        forget_answers();
+    }
+    assert_true(looks >= 2 && spared >= 3);
+    s->dev.ops->free(&s->dev, y);
+}
+
 /* Each element meets its own bound, and only the sum over all pieces tells. */
 static void the_rms_is_of_the_whole(void **state)
 {
@@ -362,6 +415,7 @@ int main(void)
         cmocka_unit_test(a_block_is_used_again),
         cmocka_unit_test(differences_are_joined_again),
         cmocka_unit_test(the_oracle_stays_what_it_is),
+        cmocka_unit_test(what_is_far_off_is_counted),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

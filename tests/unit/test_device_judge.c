@@ -661,15 +661,15 @@ static void the_cap_may_change(void **state)
     struct kg_dj j = start_judge("cpu");
     struct kg_tleaf leaf;
     v_leaf(&leaf, KG_TD_F32, 1 << 10, 1 << 10);
-    OK(kg_dj_cap(&j, 1 << 20, 0, &err));
+    OK(kg_dj_cap(&j, 1 << 20, 0, 0, &err));
     assert_int_equal(kg_dj_case_begin(&j, 0, &leaf, 1, &err), KG_E_LIMIT);
     assert_true(err.memory);
-    OK(kg_dj_cap(&j, 1 << 23, 0, &err));
+    OK(kg_dj_cap(&j, 1 << 23, 0, 0, &err));
     OK(kg_dj_case_begin(&j, 0, &leaf, 1, &err));
     assert_true(j.bytes > 1 << 22);
     OK(kg_dj_case_forget(&j, 0, 1, &err));
     assert_int_equal(j.bytes, 0);
-    assert_int_equal(kg_dj_cap(&j, 0, 0, &err), KG_E_GYM);
+    assert_int_equal(kg_dj_cap(&j, 0, 0, 0, &err), KG_E_GYM);
     kg_dj_stop(&j);
 }
 

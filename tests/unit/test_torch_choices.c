@@ -2,6 +2,8 @@
  * point at other values are wrong. Skipped where Python lacks torch. */
 #include "torch_choices_rig.h"
 
+#include "base/file.h"
+#include "base/trace.h"
 #include "gym/torch/executor/torch_worker.h"
 
 static void among_equals(void **state)
@@ -31,11 +33,36 @@ static void while_timed(void **state)
     *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = false};
 }
 
+#define NORM(n) WITH(n, "        self.norm = nn.BatchNorm1d(16)\n") "        return self.norm(x)\n"
+
+/* A state that calls change makes no choice: nobody asks under other roundings. */
+static void a_norm_chooses_nothing(void **state)
+{
+    (void)state;
+    need_torch();
+    struct kg_record r;
+    struct kg_buf text;
+    char trace[400];
+    snprintf(trace, sizeof trace, "%s/trace", folder);
+    struct kg_err err = KG_ERR_INIT;
+    assert_int_equal(kg_trace_to(trace, &err), KG_OK);
+    put("norm.py", HEAD NORM("Model") GIVEN("torch.randn(64, 16)"));
+    judge("norm.py", HEAD NORM("ModelNew"), KG_ST_FULL, &r);
+    assert_int_equal(r.verdict, KG_V_OK);
+    kg_record_deinit(&r);
+    kg_buf_init(&text, 1 << 24);
+    assert_int_equal(kg_file_read(trace, &text, &err), KG_OK);
+    assert_non_null(strstr(text.data, "\"self check\""));
+    assert_null(strstr(text.data, "\"choice\""));
+    kg_buf_deinit(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(among_equals),
         cmocka_unit_test(while_timed),
+        cmocka_unit_test(a_norm_chooses_nothing),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

@@ -224,7 +224,7 @@ static void streams_take_turns(void **state)
            "        log.append('over')\n        return 0\n"
            "    def kg_out_shuffle(self, parts):\n        return 0\n"
            "    def kg_out_used(self, arena, outside):\n        return 0\n"
-           "class Block:\n    out_bytes = 1\n    out_below = 0\n"
+           "class Block:\n    out_bytes = 1\n    out_below = 0\n    may_keep = 0\n"
            "@contextlib.contextmanager\n"
            "def use(pool):\n    memory.append(pool)\n    yield\n    memory.pop()\n"
            "torch.cuda.use_mem_pool, torch.cuda.set_stream = use, log.append\n"
@@ -233,11 +233,11 @@ static void streams_take_turns(void **state)
            "vars(place).update(device='cpu', lib=Lib(), streams=[0, 1, 2, 3], turn=0, block=Block, "
            "used=1, below=0, pool='OUT', first=None, allocator=1, parts=[], moves=True, where=(), "
            "called=set(), met=set(), output=Block())\n"
-           "def calls(places, wide=False):\n"
+           "def calls(places, wide=False, usual=True):\n"
            "    told = []\n"
            "    for where in places:\n"
            "        place.bound(where)\n"
-           "        with place.around_call(wide):\n"
+           "        with place.around_call(wide, usual):\n"
            "            told.append('%d %s' % (place.turn, memory[-1]))\n"
            "        place.rest()\n"
            "    return told\n"
@@ -249,13 +249,19 @@ static void streams_take_turns(void **state)
            "place.settle_in()\n"
            "told.append(calls('aaaa'))\n"
            "place.renewed()\n"
+           "told.append(calls('aa', False, False))\n" /* there is no memory for both */
+           "Block.may_keep = 1\n"
+           "told.append(calls('aa', False, False))\n"
+           "told.append(calls('a', True, False) + calls('a'))\n"
+           "place.renewed()\n"
            "place.moves = False\n"
            "told.append(calls('aab'))\n"
            "first, then = log[::2], log[1::2]\n"
            "print(json.dumps(told + [set(first) == {'over'}, set(then) == {0, 1, 2, 3}]))\n",
            "[[\"0 torch\", \"1 own\", \"2 own\", \"3 own\", \"0 OUT\", \"1 OUT\", \"2 own\"],"
            " [\"0 torch\"], [\"1 OUT\"], [\"0 torch\", \"1 own\"],"
-           " [\"0 OUT\", \"1 OUT\", \"2 OUT\", \"3 OUT\"], [\"0 torch\", \"0 OUT\", \"0 torch\"],"
+           " [\"0 OUT\", \"1 OUT\", \"2 OUT\", \"3 OUT\"], [\"0 torch\", \"1 own\"],"
+           " [\"0 own\", \"0 own\"], [\"0 own\", \"1 OUT\"], [\"0 torch\", \"0 OUT\", \"0 torch\"],"
            " true, true]");
 }
 

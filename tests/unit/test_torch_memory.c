@@ -92,7 +92,7 @@ static void slices_that_depend_on_each_other(void **state)
     need_torch();
     expect_on(530, by_columns, new_columns, "ok", "fp32", "fp32");
     expect_on(530, by_columns, wrong_row, "wrong/value", "fp32", "fp32");
-    expect_on(400, by_columns, new_columns, "ok", "fp32 hosted", "fp32");
+    expect_on(430, by_columns, new_columns, "ok", "fp32 hosted", "fp32");
     /* without slices a higher rung fits, though not all that a candidate is owed */
     expect_on(580, by_columns, new_columns, "ok", "one case", "fp64");
     expect_on(270, loss, new_loss, "ok", "one case", "fp64");
@@ -188,7 +188,8 @@ static void a_plan_never_promises_more_than_there_is(void **state)
             struct kg_tshares s = kg_tneeds_shares(&n, rung, held);
             uint64_t others = n.least[rung] - n.judge[rung];
             assert_true(held <= capacity && s.judge >= n.judge[rung]);
-            assert_true(s.judge + others + n.owed - s.lacks == held);
+            assert_true(s.judge + others + n.owed - s.lacks + 2 * s.calls == held);
+            assert_true(s.calls == 0 || s.calls >= n.call);
             assert_true(s.lacks == 0 || held == capacity);
         }
     }

@@ -89,18 +89,22 @@ static void test_python_lays_it_out_alike(void **state)
         F(kg_tleaf, dtype),   F(kg_tleaf, rank),   F(kg_tleaf, offset), F(kg_tleaf, bytes),
         F(kg_tleaf, shape),   F(kg_tleaf, stride), F(kg_tleaf, copied), F(kg_tleaf, device),
         F(kg_tleaf, aliases), F(kg_tleaf, laid),   F(kg_tleaf, name)};
-    static const struct field block[] = {
-        F(kg_twire, magic),         F(kg_twire, version),      F(kg_twire, go),
-        F(kg_twire, done),          F(kg_twire, state),        F(kg_twire, announced),
-        F(kg_twire, prepared),      F(kg_twire, command),      F(kg_twire, flags),
-        F(kg_twire, request_bytes), F(kg_twire, nrequest),     F(kg_twire, nonce),
-        F(kg_twire, seed),          F(kg_twire, in_bytes),     F(kg_twire, out_bytes),
-        F(kg_twire, out_below),     F(kg_twire, status),       F(kg_twire, reply_bytes),
-        F(kg_twire, nreply),        F(kg_twire, building),     F(kg_twire, echo),
-        F(kg_twire, call_ns),       F(kg_twire, peak_bytes),   F(kg_twire, structure),
-        F(kg_twire, request),       F(kg_twire, reply),        F(kg_twire, in),
-        F(kg_twire, out),           F(kg_twire, fault_signal), F(kg_twire, fault_write),
-        F(kg_twire, fault_address)};
+    static const struct field block[] = {F(kg_twire, magic),       F(kg_twire, version),
+                                         F(kg_twire, go),          F(kg_twire, done),
+                                         F(kg_twire, state),       F(kg_twire, announced),
+                                         F(kg_twire, prepared),    F(kg_twire, command),
+                                         F(kg_twire, flags),       F(kg_twire, request_bytes),
+                                         F(kg_twire, nrequest),    F(kg_twire, nonce),
+                                         F(kg_twire, seed),        F(kg_twire, in_bytes),
+                                         F(kg_twire, out_bytes),   F(kg_twire, out_below),
+                                         F(kg_twire, may_keep),    F(kg_twire, status),
+                                         F(kg_twire, reply_bytes), F(kg_twire, nreply),
+                                         F(kg_twire, building),    F(kg_twire, echo),
+                                         F(kg_twire, call_ns),     F(kg_twire, peak_bytes),
+                                         F(kg_twire, structure),   F(kg_twire, request),
+                                         F(kg_twire, reply),       F(kg_twire, in),
+                                         F(kg_twire, out),         F(kg_twire, fault_signal),
+                                         F(kg_twire, fault_write), F(kg_twire, fault_address)};
     json_t *layout = need_python("import json\nfrom kgym_harness import wire\n"
                                  "print(json.dumps(wire.layout()))");
     compare(layout, "leaf", leaf, sizeof leaf / sizeof *leaf, sizeof(struct kg_tleaf));

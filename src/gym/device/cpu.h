@@ -24,8 +24,8 @@ enum kg_code kg_cpu_compare(struct kg_device *d, enum kg_tdtype dtype, uint64_t 
                             uint64_t o, uint64_t n, const struct kg_tbound *bound, bool probe,
                             struct kg_tcompare *out, struct kg_err *err);
 enum kg_code kg_cpu_far(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t o,
-                         uint64_t n, const struct kg_limits_of *limits, uint64_t *out,
-                         struct kg_err *err);
+                        uint64_t n, const struct kg_limits_of *limits, uint64_t *out,
+                        struct kg_err *err);
 enum kg_code kg_cpu_rms(struct kg_device *d, enum kg_tdtype dtype, uint64_t v, uint64_t n,
                         double *out, struct kg_err *err);
 

@@ -255,8 +255,8 @@ static enum kg_code show(struct pass *p, struct kg_tcompare *out, struct kg_err 
 
 static struct limits numbers_of(const struct kg_limits_of *l)
 {
-    return (struct limits){l->rel,    l->abs,  l->low,  l->low_s,
-                           l->high,   l->high_s, l->most, l->own_error ? 4 : 0,
+    return (struct limits){l->rel,  l->abs,    l->low,  l->low_s,
+                           l->high, l->high_s, l->most, l->own_error ? 4 : 0,
                            l->rms};
 }
 

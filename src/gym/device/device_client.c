@@ -113,9 +113,11 @@ enum kg_code kg_dj_bandwidth(struct kg_dj *j, struct kg_err *err)
     return KG_OK;
 }
 
-enum kg_code kg_dj_cap(struct kg_dj *j, uint64_t bytes, enum kg_dj_keeps keeps, struct kg_err *err)
+enum kg_code kg_dj_cap(struct kg_dj *j, uint64_t bytes, enum kg_dj_keeps keeps, uint64_t runners,
+                       struct kg_err *err)
 {
-    struct kg_djm_req req = {.op = KG_DJM_CAP, .in_bytes = bytes, .at = (int)keeps};
+    struct kg_djm_req req = {
+        .op = KG_DJM_CAP, .in_bytes = bytes, .out_bytes = runners, .at = (int)keeps};
     return tell(j, &req, err);
 }
 

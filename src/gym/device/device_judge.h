@@ -134,8 +134,10 @@ enum kg_dj_kind {
  * has room for one answer instead of two. */
 enum kg_dj_keeps { KG_DJ_DOUBLES, KG_DJ_APART, KG_DJ_APART_ON_HOST, KG_DJ_KEEPS };
 /* Sets the most bytes that masters and answers may take from now on (kg_dj_spec.memory_cap), and
- * how answers are kept. What is held stays. */
-enum kg_code kg_dj_cap(struct kg_dj *j, uint64_t bytes, enum kg_dj_keeps keeps,
+ * how answers are kept. What is held stays. runners: bytes of the device that each runner's
+ * allocator may keep between its calls, so that they need not be taken from the device again; 0:
+ * little. */
+enum kg_code kg_dj_cap(struct kg_dj *j, uint64_t bytes, enum kg_dj_keeps keeps, uint64_t runners,
                        struct kg_err *err) KG_MUST_USE;
 /* Measures facts.bandwidth again. Others may have used the device when the judge started. */
 enum kg_code kg_dj_bandwidth(struct kg_dj *j, struct kg_err *err) KG_MUST_USE;

@@ -170,6 +170,7 @@ const char *kg_djm_req_check(const void *bytes, size_t len)
                    : NULL;
     case KG_DJM_CAP:
         return r.in_bytes == 0 || r.in_bytes > INT64_MAX ? "a cap out of range"
+               : r.out_bytes > KG_DJM_MOST               ? "too much for a runner to keep"
                : r.at < 0 || r.at >= KG_DJ_KEEPS         ? "no such way to keep answers"
                                                          : NULL;
     case KG_DJM_USE:

@@ -51,7 +51,8 @@ struct kg_djm_req {
     uint32_t again;                     /* CLOSE: the regions may serve the next port; ADOPT: the
                                            tensor is an edit of the case's */
     uint32_t learns;                    /* SELF: the reference's errors are remembered */
-    uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes is the distance; CAP: it is the cap */
+    uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes is the distance; CAP: it is the
+                                           cap, and out_bytes what a runner may keep */
     int64_t deadline_ns, k;
     double tolerance;                      /* COMPARE: closeness; 0: by the bound */
     struct kg_dj_law law;                  /* EDIT, EDIT_DRAWN: only its key is used. TOUCH: key,

@@ -57,6 +57,12 @@ static enum kg_code set_cap(struct kg_dj_state *s, const struct kg_djm_req *req)
 {
     s->cap = (int64_t)req->in_bytes;
     s->keeps = (enum kg_dj_keeps)req->at;
+    s->runners = req->out_bytes;
+    for (int i = 0; i < KG_DJ_PORTS; i++) {
+        if (s->port[i].used) {
+            s->port[i].wire->may_keep = s->runners;
+        }
+    }
     if (s->keeps != KG_DJ_APART_ON_HOST) {
         kg_dj_hosted_drop_spare(s);
     }

@@ -104,6 +104,7 @@ struct kg_dj_state {
     struct kg_device dev;
     int64_t cap, held; /* cap, and use, of private memory in bytes */
     enum kg_dj_keeps keeps;
+    uint64_t runners;    /* bytes that each may keep, as kg_dj_cap says */
     uint64_t apart_over; /* bytes of f64: tensors of more are kept apart, where any are */
     uint64_t part;     /* most bytes that are moved or widened at once: kg_dj_part, but in tests */
     struct kg_rng rng; /* draws nonces */

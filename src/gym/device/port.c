@@ -97,6 +97,7 @@ enum kg_code kg_dj_do_open(struct kg_dj_state *s, const struct kg_djm_req *req,
     p->wire->in_bytes = p->in_bytes;
     p->wire->out_bytes = p->out_bytes;
     p->wire->out_below = p->out_below;
+    p->wire->may_keep = s->runners;
     p->used = true;
     rep->port = port;
     rep->in_bytes = p->in_bytes;

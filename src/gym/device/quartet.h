@@ -4,8 +4,8 @@
 #ifndef KG_GYM_DEVICE_QUARTET_H
 #define KG_GYM_DEVICE_QUARTET_H
 
-#include "gym/device/points.h"
 #include "gym/device/device_judge.h"
+#include "gym/device/points.h"
 #include "gym/device/tensor_compare.h"
 #include "gym/verify/limits.h"
 

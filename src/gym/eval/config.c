@@ -133,7 +133,8 @@ static const struct kg_opt table[] = {
     REAL("torch.first_call", torch_first_call, 0, 3600, "60", "s",
          "PyTorch: time that the first call at a shape has besides deadline.run (autotuning)."),
     INT("torch.memory_mb", torch_memory_mb, 0, 1 << 22, "0", "MB",
-        "PyTorch: memory of a runner on the host; 0: 8 GB, more for large parameters and, on a CPU, "
+        "PyTorch: memory of a runner on the host; 0: 8 GB, more for large parameters and, on a "
+        "CPU, "
         "large inputs, and for a reference what it needs."),
     INT("torch.tiny_elements", torch_tiny_elements, 1, 1 << 30, "16384", "",
         "Elements of all inputs together in the tiny variant that Triton's interpreter runs."),

@@ -178,6 +178,8 @@ struct kg_twire {
                                      use; a runner reads it when it builds a module */
     uint64_t out_below; /* of it: answers that are copied go below, calls allocate above; 0: OUT
                            has room for one answer, and is not divided */
+    uint64_t may_keep;  /* bytes of the device that a runner's allocator may keep between calls,
+                           beside OUT; 0: little */
     /* answer, all claims */
     uint32_t status, reply_bytes, nreply;
     _Atomic uint32_t building; /* futex: enum kg_tbuilding: a claim */

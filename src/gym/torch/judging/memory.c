@@ -291,7 +291,7 @@ enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s, struct
                      kg_trung_hosts(m->rung)   ? KG_DJ_APART_ON_HOST
                      : kg_trung_apart(m->rung) ? KG_DJ_APART
                                                : KG_DJ_DOUBLES,
-                     err);
+                     share.calls, err);
 }
 
 bool kg_tmemory_is_tight(const struct kg_worker *w)

@@ -5,6 +5,7 @@
 #define KEPT    (2 * KG_DJ_KEPT_SLOTS * 128 * MB) /* answers that wait for the oracle */
 #define COMFORT 8         /* all cases stay where they need so small a part of the device, */
 #define SHARE   4         /* and no more than this part is taken for comfort */
+#define ROUNDED 4         /* an allocator keeps more than it gives, by such a part at most */
 #define MASTERS 2         /* sets of parameters that the judge keeps, */
 #define LEFT    2         /* and copies of what a call leaves of them, where it changes them */
 #define SMALL   (48 * MB) /* what the judge rounds up, and holds besides */
@@ -65,8 +66,8 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
         out->least[rung] = out->rest + out->ports[rung] + out->judge[rung] + most(call, z->call) +
                            (single ? 0 : 2 * z->state);
     }
-    out->all = out->least[KG_TM_ONE] + 2 * z->call + KG_TL_COUNT * (z->in + z->answer + z->wide) +
-               least(kept, KEPT) + z->ports;
+    out->all = out->least[KG_TM_ONE] + 2 * (z->call + z->call / ROUNDED) +
+               KG_TL_COUNT * (z->in + z->answer + z->wide) + least(kept, KEPT) + z->ports;
 }
 
 uint64_t kg_tneeds_timed(const struct kg_tneeds *n, enum kg_tmemory_rung rung)
@@ -125,6 +126,9 @@ struct kg_tshares kg_tneeds_shares(const struct kg_tneeds *n, enum kg_tmemory_ru
                                    uint64_t held)
 {
     uint64_t over = held > n->least[rung] ? held - n->least[rung] : 0;
-    uint64_t spare = least(over, n->owed);
-    return (struct kg_tshares){.judge = n->judge[rung] + over - spare, .lacks = n->owed - spare};
+    uint64_t spare = least(over, n->owed), call = n->call + n->call / ROUNDED;
+    over -= spare;
+    call = !kg_trung_apart(rung) && over >= 2 * call ? call : 0;
+    return (struct kg_tshares){
+        .judge = n->judge[rung] + over - 2 * call, .lacks = n->owed - spare, .calls = call};
 }

@@ -39,6 +39,7 @@ struct kg_tneeds {
 struct kg_tshares {
     uint64_t judge; /* most that it may hold */
     uint64_t lacks; /* what a candidate is owed and does not get; 0: nothing */
+    uint64_t calls; /* what reference and candidate may each keep between calls; 0: little */
 };
 
 void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out);
