@@ -6,7 +6,7 @@ import random
 
 import torch
 
-from . import draws, influence, integers, layout, overlap, structure, tensors, values
+from . import draws, influence, integers, layout, overlap, smaller, structure, tensors, values
 from .module import seed_all
 
 SAMPLE = 1 << 20  # most elements for mean and deviation
@@ -111,10 +111,29 @@ def _inputs_of_device(subject, seed, host, fast):
     return None
 
 
-def _inputs(subject, seed, host, fast):
-    """Facts of each input, which was drawn once on the CPU. `fixed`: it is the same for every
-    seed."""
-    found = _inputs_of_device(subject, seed, host, fast)
+def _as_smaller(subject, seed, small, fast):
+    """[draws], all made on that device, where those of a smaller shape are alike, and have the
+    same strides; None: they are not."""
+    if _inputs_of_device(small, seed, small.draw(seed), fast) is None:
+        return None
+    there = [list(layout.on(small.device, t)) for _, t in small.draw(seed + DRAWS)]
+    if there != small.strides:
+        return None
+    subject.fast = fast
+    try:
+        return [_drawn(subject, seed), _drawn(subject, seed + 1)]
+    except Exception:  # it has other ways at its own shape
+        subject.fast = subject.template = subject.forms = subject.strides = None
+        return None
+
+
+def _inputs(subject, seed, host, small, fast):
+    """Facts of each input, which was drawn once on the CPU, or at the shape of small. `fixed`: it
+    is the same for every seed."""
+    found = _as_smaller(subject, seed, small, fast) if small else None
+    if found is None:
+        host = host or subject.draw(seed)
+        found = _inputs_of_device(subject, seed, host, fast)
     if found is None:
         subject.overlapping = None
         more = DRAWS if sum(t.numel() for _, t in host) < LARGE else 2
@@ -129,6 +148,15 @@ def _inputs(subject, seed, host, fast):
         facts["structure"] = kinds[i] + whole[i]
         told.append(facts)
     return found[0], told
+
+
+def _smaller(subject, consts, seed):
+    """(the problem at a smaller shape, bytes of its inputs at its own), where there is so much to
+    draw that this is worth it; else (None, None)."""
+    size = smaller.size(subject, consts, seed)
+    if size is None or size[0] < LARGE:
+        return None, None
+    return smaller.shape(subject, consts, seed, size[0]), size[1]
 
 
 def _forms(subject, drawn):
@@ -305,13 +333,18 @@ def describe(subject, request, seed):
     args, kwargs = subject.own_init()
     subject.build(None, None, seed)
     fast, run = str(subject.device) if request.get("fast") else None, request.get("run", True)
-    host, subject.first_draw = subject.first_draw or subject.draw(seed), None
-    wants = sum(t.numel() * t.element_size() for _, t in host)
+    host, subject.first_draw = subject.first_draw, None
+    small = None
+    if fast and run and not host and not subject.compat:
+        small, wants = _smaller(subject, request.get("consts"), seed)
+    if small is None:
+        host = host or subject.draw(seed)
+        wants = sum(t.numel() * t.element_size() for _, t in host)
     if wants > request.get("room", wants):
         subject.first_draw = host
         return {"wants": wants}
-    drawn, inputs = _inputs(subject, seed, host, fast) if run else _forms(subject, host)
-    del host
+    drawn, inputs = _inputs(subject, seed, host, small, fast) if run else _forms(subject, host)
+    del host, small
     found = {
         "init": {"args": [values.encode(a) for a in args],
                  "kwargs": {k: values.encode(v) for k, v in kwargs.items()}},

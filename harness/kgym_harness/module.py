@@ -146,7 +146,7 @@ class Subject:
         function = self.source.entry("get_inputs")
         named = []
         with torch.device(self.fast) if self.fast else contextlib.nullcontext():
-            got = self._in_order(function())
+            got = self.in_order(function())
         got = _cast(got, self.compat) if self.compat else got
         template = values.take_apart(list(got), "", named)
         if self.template is None:
@@ -163,7 +163,7 @@ class Subject:
             self.strides = [list(layout.on(self.device, t)) for _, t in named]
         return named
 
-    def _in_order(self, got):
+    def in_order(self, got):
         """What get_inputs() returned, as forward's arguments in order. A tensor is the only one; a
         dict names them."""
         if isinstance(got, torch.Tensor):

@@ -419,6 +419,60 @@ static void where_inputs_are_drawn(void **state)
     expect(program, want);
 }
 
+/* Where there is much to draw, nothing of that size is drawn on the CPU if a smaller shape shows
+ * the same: [is it drawn there, was it drawn here at its own shape]. */
+static const struct {
+    const char *call, *want;
+} smaller[] = {
+    {"ask('[torch.rand(N, 64)]')", "[true,false]"},
+    {"ask('[torch.rand(N, N)]')", "[true,false]"},
+    {"ask('[torch.randn(N, 64).tril(), torch.randint(0, 9, (N,))]')", "[true,false]"},
+    {"ask('[torch.rand(N, 64) * (1 if there else 0.5)]')", "[false,true]"},
+    {"ask('[torch.rand(64, N).t() if there else torch.rand(N, 64)]')", "[true,true]"},
+    {"ask('[torch.rand(N, 64)] if N == 512 else 1 / 0')", "[true,true]"},  /* no other shape */
+    {"ask('[torch.rand(N, 64) * float(torch.rand(()))]')", "[true,true]"}, /* nor a size */
+    {"ask('[torch.rand(N, 64, device=\"cpu\")]')", "[true,true]"},
+    {"ask('[torch.rand(8, 64)]')", "[true,true]"}, /* little */
+};
+
+static void smaller_shapes_show_it(void **state)
+{
+    (void)state;
+    char program[MOST / 2], want[1000];
+    size_t m = 0,
+           n = (size_t)snprintf(
+               program, sizeof program,
+               "import builtins\n"
+               "from kgym_harness import draws, smaller\n"
+               "draws.WORTH, smaller.TARGET, describe.LARGE = 500, 2048, 8192\n"
+               "def ask(inputs):\n"
+               "    builtins.log = []\n"
+               "    with open('p.py', 'w') as f:\n"
+               "        f.write('import torch, builtins\\nN = 512\\n'\n"
+               "                'class Model(torch.nn.Module):\\n'\n"
+               "                '    def forward(self, *x):\\n        return x[0] * 2\\n'\n"
+               "                'def get_inputs():\\n'\n"
+               "                '    there = torch._C._len_torch_function_stack() > 0\\n'\n"
+               "                '    builtins.log.append((there, N))\\n'\n"
+               "                '    return ' + inputs + '\\n')\n"
+               "    made = module.Subject('p.py', 'Model', 'reference', torch.device('cpu'))\n"
+               "    made.execute()\n"
+               "    with torch.no_grad():\n"
+               "        found = describe.describe(made, {'fast': True}, 1)\n"
+               "    sizes = {i['shape'][0] for i in found['inputs']}\n"
+               "    assert sizes <= {512, 8, 1}, sizes\n"
+               "    return [found['fast'], (False, 512) in builtins.log]\n"
+               "told = []\n");
+    for (size_t i = 0; i < sizeof smaller / sizeof *smaller; i++) {
+        n +=
+            (size_t)snprintf(program + n, sizeof program - n, "told.append(%s)\n", smaller[i].call);
+        m += (size_t)snprintf(want + m, sizeof want - m, "%s%s", i ? "," : "[", smaller[i].want);
+    }
+    snprintf(program + n, sizeof program - n, "print(json.dumps(told))\n");
+    snprintf(want + m, sizeof want - m, "]");
+    expect(program, want);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +484,7 @@ int main(void)
         cmocka_unit_test(classes_of_exceptions),
         cmocka_unit_test(strides_of_a_move),
         cmocka_unit_test(where_inputs_are_drawn),
+        cmocka_unit_test(smaller_shapes_show_it),
         cmocka_unit_test(either_name_of_the_class_is_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
