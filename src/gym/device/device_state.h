@@ -114,7 +114,7 @@ struct kg_dj_state {
     struct kg_dj_answer candidate;
     int candidate_case, candidate_port; /* of `candidate`; -1: none */
     uint64_t aside, aside_cap;          /* for pieces of what is moved or widened; 0: none yet */
-    void *spare;                        /* memory of the host that no answer uses; apart.c */
+    void *spare;                        /* memory of the host that no answer uses; hosted.c */
     uint64_t spare_cap;                 /* its bytes; 0: there is none */
     struct kg_dj_answer other;          /* side OTHER */
     int other_case;
@@ -216,19 +216,21 @@ enum kg_code kg_dj_answer_take(struct kg_dj_state *s, struct kg_dj_answer *a, bo
                                struct kg_err *err) KG_MUST_USE;
 void kg_dj_answer_drop(struct kg_dj_state *s, struct kg_dj_answer *a);
 
-/* apart.c: values of an oracle that are kept as differences (difference.h). room: host memory of at
- * least so many bytes. drop: it becomes the spare block, which the next answer gets, where it is
- * larger than that. take: floating output i of `a` from `src` in OUT, in pieces, with the digest of
- * what lies there and its poison as take() of device.h; r: the reference's answer, NULL where it
- * has none like it, and then nothing is kept. rebase: takes output i of FLOAT, whose differences
- * the oracle o has, so that o stays what it is. read, write: the values of output i of a case, as
- * [count] doubles of the host. bounds, compare: as the functions of device.h, for output i of a
- * case, y being the address of what is compared; what is kept apart is compared piece by piece. The
- * result is that of the whole, but e_ref, which is no less. */
+/* hosted.c: memory of the host for such values. room: at least so many bytes of it. drop: it
+ * becomes the spare block, which the next answer gets, where it is larger than that. */
 enum kg_code kg_dj_hosted_room(struct kg_dj_state *s, struct kg_dj_answer *a, uint64_t bytes,
                                struct kg_err *err) KG_MUST_USE;
 void kg_dj_hosted_drop(struct kg_dj_state *s, struct kg_dj_answer *a);
 void kg_dj_hosted_drop_spare(struct kg_dj_state *s);
+
+/* apart.c: values of an oracle that are kept as differences (difference.h). take: floating output i
+ * of `a` from `src` in OUT, in pieces, with the digest of what lies there and its poison as take()
+ * of device.h; r: the reference's answer, NULL where it has none like it, and then nothing is kept.
+ * rebase: takes output i of FLOAT, whose differences the oracle o has, so that o stays what it is.
+ * read, write: the values of output i of a case, as [count] doubles of the host. bounds, compare:
+ * as the functions of device.h, for output i of a case, y being the address of what is compared;
+ * what is kept apart is compared piece by piece. The result is that of the whole, but e_ref, which
+ * is no less. */
 static inline bool kg_dj_is_apart(const struct kg_dj_answer *a, uint32_t i)
 {
     return a->diff[i] != 0 || a->host[i] != NULL;
