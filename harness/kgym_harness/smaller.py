@@ -1,6 +1,8 @@
 """A smaller shape of the same problem: one of its constants is set to a smaller value. Where inputs
 take gigabytes, draws of a smaller shape show as well where they may be made (draws.py)."""
 
+import time
+
 import torch
 
 from . import draws, module, values
@@ -9,6 +11,7 @@ TARGET = 1 << 22  # elements of all inputs
 ROOTS = (1, 2, 3)  # inputs are matrices of this size, or blocks: their elements shrink faster
 LEAST = 2  # value of a constant
 MOST = 8  # constants that are tried, the largest first
+SECONDS = 3  # of looking for one: a file may take long to execute
 
 
 def _again(subject, consts):
@@ -37,10 +40,13 @@ def size(subject, consts, seed):
 def shape(subject, consts, seed, whole):
     """The problem at a smaller shape, not yet drawn from; None: there is none. whole: elements at
     the shape of consts."""
+    until = time.monotonic() + SECONDS
     known = dict(subject.source.constants(), **(consts or {}))
     names = sorted((n for n in known if known[n] > LEAST), key=lambda n: -known[n])[:MOST]
     for root in ROOTS:
         for name in names:
+            if time.monotonic() > until:
+                return None
             value = max(LEAST, int(known[name] * (TARGET / whole) ** (1 / root)))
             given = dict(consts or {}, **{name: value})
             found = size(subject, given, seed)
