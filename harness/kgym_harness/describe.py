@@ -114,15 +114,15 @@ def _inputs_of_device(subject, seed, host, fast):
 def _as_smaller(subject, seed, small, fast):
     """[draws], all made on that device, where those of a smaller shape are alike, and have the
     same strides; None: they are not."""
-    if _inputs_of_device(small, seed, small.draw(seed), fast) is None:
-        return None
-    there = [list(layout.on(small.device, t)) for _, t in small.draw(seed + DRAWS)]
-    if there != small.strides:
-        return None
-    subject.fast = fast
     try:
+        if _inputs_of_device(small, seed, small.draw(seed), fast) is None:
+            return None
+        there = [list(layout.on(small.device, t)) for _, t in small.draw(seed + DRAWS)]
+        if there != small.strides:
+            return None
+        subject.fast = fast
         return [_drawn(subject, seed), _drawn(subject, seed + 1)]
-    except Exception:  # it has other ways at its own shape
+    except Exception:  # it can't be so small, or has other ways at its own shape
         subject.fast = subject.template = subject.forms = subject.strides = None
         return None
 

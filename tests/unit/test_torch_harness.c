@@ -432,6 +432,7 @@ static const struct {
     {"ask('[torch.rand(N, 64)] if N == 512 else 1 / 0')", "[true,true]"},  /* no other shape */
     {"ask('[torch.rand(N, 64) * float(torch.rand(()))]')", "[true,true]"}, /* nor a size */
     {"ask('[torch.rand(N, 64, device=\"cpu\")]')", "[true,true]"},
+    {"ask('[torch.rand(N, 64), torch.arange(N // 16)[torch.tensor([31])]]')", "[true,true]"},
     {"ask('[torch.rand(8, 64)]')", "[true,true]"}, /* little */
 };
 

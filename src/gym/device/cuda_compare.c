@@ -305,8 +305,8 @@ static enum kg_code compare_float(struct pass *p, const struct kg_tbound *b, boo
     return KG_OK;
 }
 
-/* An element that is not finite is of its own class in both answers that are the same one: it does
- * not count. */
+/* The scan looks at no element whose reference and oracle differ in class. The answer stands for
+ * the reference, so one that is not finite does not count. */
 enum kg_code kg_cuda_far(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t o,
                          uint64_t n, const struct kg_limits_of *limits, uint64_t *out,
                          struct kg_err *err)
