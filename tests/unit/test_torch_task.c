@@ -548,6 +548,17 @@ static void kept_inputs(void **state)
     d->input[1].stats.fixed = true;
     assert_int_equal(kg_tplan_edited(d, key), -1);
     assert_int_equal(kg_tplan_keeps(&d->input[1]), KG_TK_OWN);
+    int edits[3] = {0};
+    d->ninputs = 3; /* of floats and integers either is edited in turn */
+    d->input[0] = d->input[1] = input(KG_TD_F32, spread);
+    d->input[2] = input(KG_TD_I64, spread);
+    for (uint64_t i = 0; i < 400; i++) {
+        edits[kg_tplan_edited(d, (struct kg_key){{i, 3}})]++;
+    }
+    assert_true(edits[2] > 150 && edits[2] < 250 && edits[0] > 50 && edits[1] > 50);
+    d->ninputs = 1;
+    d->input[0] = d->input[2]; /* or what there is */
+    assert_int_equal(kg_tplan_edited(d, key), 0);
     assert_true(KG_TL_COUNT < KG_TF_LAWS / KG_TF_LAW);
     assert_int_equal(KG_TASK_INPUTS, KG_TF_WHICHES / KG_TF_WHICH + 1);
     kg_rng_deinit(&rng);

@@ -236,15 +236,17 @@ static bool editable(const struct kg_task_input *in, bool floating)
 
 int kg_tplan_edited(const struct kg_task_desc *d, struct kg_key key)
 {
-    int of[KG_TASK_INPUTS], n = 0;
-    for (int floating = 1; floating >= 0 && n == 0; floating--) {
+    int of[2][KG_TASK_INPUTS], n[2] = {0, 0}; /* integers, floats */
+    struct kg_key drawn = kg_key_derive(key, "edited input", 0);
+    for (int floating = 0; floating < 2; floating++) {
         for (size_t i = 0; i < d->ninputs; i++) {
             if (editable(&d->input[i], floating)) {
-                of[n++] = (int)i;
+                of[floating][n[floating]++] = (int)i;
             }
         }
     }
-    return n > 0 ? of[kg_key_derive(key, "edited input", 0).w[0] % (uint64_t)n] : -1;
+    int kind = n[0] == 0 || (n[1] > 0 && drawn.w[1] % 2 == 0);
+    return n[kind] > 0 ? of[kind][drawn.w[0] % (uint64_t)n[kind]] : -1;
 }
 
 /* `most` laws from KG_TL_DRAWN on, those of the lowest rank first, equal ones at random. */

@@ -59,9 +59,9 @@ json_t *kg_tplan_structure(const struct kg_task_desc *d);
  * make under laws near the own one (own_law.h). */
 uint32_t kg_tplan_draw(const struct kg_task_desc *d, enum kg_tlaw law, struct kg_key key,
                        bool drawn);
-/* Which input has one element edited; -1: none may. Not one of which the edit would break what it
- * is in each draw: whole floats may be classes, fixed ones a table. An integer one only where there
- * is no floating one. */
+/* Which input has one element edited; -1: none may. Where floats and integers may, either half of
+ * the time. Not one of which the edit would break what it is in each draw: whole floats may be
+ * classes, fixed ones a table. */
 int kg_tplan_edited(const struct kg_task_desc *d, struct kg_key key);
 /* Must the reference make the edit (kg_tplan_draw)? The judge does not see where it may be. */
 bool kg_tplan_edits_within(const struct kg_task_input *in);
