@@ -194,6 +194,12 @@ static void test_a_reference_is_late(void **state)
     for (int times = 1; times <= 2; times++) {
         struct kg_record r;
         judged_while_references_stop(times, &r);
+        /* on a busy host the second one may have answered before it is stopped */
+        for (int more = 4; times == 2 && !r.has_error && more > 0; more--) {
+            assert_int_equal(r.verdict, KG_V_OK);
+            kg_record_deinit(&r);
+            judged_while_references_stop(times, &r);
+        }
         assert_int_equal(hunt.left, 0);
         if (r.has_error != (times == 2)) {
             fail_msg("%d references stopped: %s: %s", times, kg_verdict_name(r.verdict),
