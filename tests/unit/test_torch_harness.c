@@ -106,9 +106,26 @@ static const char terms_of[] =
     "    with torch.no_grad():\n"
     "        return describe.describe(s, {}, 7).get('terms', 'none')\n";
 
-static const struct {
+/* A call in Python, and what it gives, as JSON. */
+struct asked {
     const char *call, *want;
-} depends[] = {
+};
+
+/* Calls of what the program begins with, all in one process. */
+static void expect_each(const char *begin, const struct asked *asked, size_t count)
+{
+    char program[MOST / 2], want[1000];
+    size_t n = (size_t)snprintf(program, sizeof program, "%stold = []\n", begin), m = 0;
+    for (size_t i = 0; i < count; i++) {
+        n += (size_t)snprintf(program + n, sizeof program - n, "told.append(%s)\n", asked[i].call);
+        m += (size_t)snprintf(want + m, sizeof want - m, "%s%s", i ? ", " : "[", asked[i].want);
+    }
+    snprintf(program + n, sizeof program - n, "print(json.dumps(told))\n");
+    snprintf(want + m, sizeof want - m, "]");
+    expect(program, want);
+}
+
+static const struct asked depends[] = {
     {"terms('return F.relu(x + 9)')", "1"},
     {"terms('return x + a[1]', 'torch.randn(16, 128), torch.randn(16, 128)')", "1"},
     {"terms('return torch.softmax(x, 1)')", "128"},
@@ -130,16 +147,7 @@ static const struct {
 static void inputs_that_an_answer_depends_on(void **state)
 {
     (void)state;
-    char program[MOST / 2], want[1000];
-    size_t n = (size_t)snprintf(program, sizeof program, "%stold = []\n", terms_of), m = 0;
-    for (size_t i = 0; i < sizeof depends / sizeof *depends; i++) {
-        n +=
-            (size_t)snprintf(program + n, sizeof program - n, "told.append(%s)\n", depends[i].call);
-        m += (size_t)snprintf(want + m, sizeof want - m, "%s%s", i ? ", " : "[", depends[i].want);
-    }
-    snprintf(program + n, sizeof program - n, "print(json.dumps(told))\n");
-    snprintf(want + m, sizeof want - m, "]");
-    expect(program, want);
+    expect_each(terms_of, depends, sizeof depends / sizeof *depends);
 }
 
 /* Copies of an OUT that is not divided go beside the answer's tensors that lie there; where they
@@ -372,9 +380,7 @@ static const char place_of[] =
     "    s = subject(inputs)\n"
     "    return describe._inputs_of_device(s, 1, s.draw(1), 'meta'), s.fast\n";
 
-static const struct {
-    const char *call, *want;
-} places[] = {
+static const struct asked places[] = {
     {"place('return [torch.rand(64, 64)]')", "true"},
     {"place('return [torch.randn(64, 80).t(), torch.randn(3)]')", "true"},
     {"place('return [torch.randint(0, 1000, (64, 64))]')", "true"},
@@ -408,22 +414,34 @@ static const struct {
 static void where_inputs_are_drawn(void **state)
 {
     (void)state;
-    char program[MOST / 2], want[1000];
-    size_t n = (size_t)snprintf(program, sizeof program, "%stold = []\n", place_of), m = 0;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        n += (size_t)snprintf(program + n, sizeof program - n, "told.append(%s)\n", places[i].call);
-        m += (size_t)snprintf(want + m, sizeof want - m, "%s%s", i ? ", " : "[", places[i].want);
-    }
-    snprintf(program + n, sizeof program - n, "print(json.dumps(told))\n");
-    snprintf(want + m, sizeof want - m, "]");
-    expect(program, want);
+    expect_each(place_of, places, sizeof places / sizeof *places);
 }
+
+static const char smaller_of[] =
+    "import builtins\n"
+    "from kgym_harness import draws, smaller\n"
+    "draws.WORTH, smaller.TARGET, describe.LARGE = 500, 2048, 8192\n"
+    "def ask(inputs):\n"
+    "    builtins.log = []\n"
+    "    with open('p.py', 'w') as f:\n"
+    "        f.write('import torch, builtins\\nN = 512\\n'\n"
+    "                'class Model(torch.nn.Module):\\n'\n"
+    "                '    def forward(self, *x):\\n        return x[0] * 2\\n'\n"
+    "                'def get_inputs():\\n'\n"
+    "                '    there = torch._C._len_torch_function_stack() > 0\\n'\n"
+    "                '    builtins.log.append((there, N))\\n'\n"
+    "                '    return ' + inputs + '\\n')\n"
+    "    made = module.Subject('p.py', 'Model', 'reference', torch.device('cpu'))\n"
+    "    made.execute()\n"
+    "    with torch.no_grad():\n"
+    "        found = describe.describe(made, {'fast': True}, 1)\n"
+    "    sizes = {i['shape'][0] for i in found['inputs']}\n"
+    "    assert sizes <= {512, 8, 1}, sizes\n"
+    "    return [found['fast'], (False, 512) in builtins.log]\n";
 
 /* Where there is much to draw, nothing of that size is drawn on the CPU if a smaller shape shows
  * the same: [is it drawn there, was it drawn here at its own shape]. */
-static const struct {
-    const char *call, *want;
-} smaller[] = {
+static const struct asked smaller[] = {
     {"ask('[torch.rand(N, 64)]')", "[true,false]"},
     {"ask('[torch.rand(N, N)]')", "[true,false]"},
     {"ask('[torch.randn(N, 64).tril(), torch.randint(0, 9, (N,))]')", "[true,false]"},
@@ -439,39 +457,7 @@ static const struct {
 static void smaller_shapes_show_it(void **state)
 {
     (void)state;
-    char program[MOST / 2], want[1000];
-    size_t m = 0,
-           n = (size_t)snprintf(
-               program, sizeof program,
-               "import builtins\n"
-               "from kgym_harness import draws, smaller\n"
-               "draws.WORTH, smaller.TARGET, describe.LARGE = 500, 2048, 8192\n"
-               "def ask(inputs):\n"
-               "    builtins.log = []\n"
-               "    with open('p.py', 'w') as f:\n"
-               "        f.write('import torch, builtins\\nN = 512\\n'\n"
-               "                'class Model(torch.nn.Module):\\n'\n"
-               "                '    def forward(self, *x):\\n        return x[0] * 2\\n'\n"
-               "                'def get_inputs():\\n'\n"
-               "                '    there = torch._C._len_torch_function_stack() > 0\\n'\n"
-               "                '    builtins.log.append((there, N))\\n'\n"
-               "                '    return ' + inputs + '\\n')\n"
-               "    made = module.Subject('p.py', 'Model', 'reference', torch.device('cpu'))\n"
-               "    made.execute()\n"
-               "    with torch.no_grad():\n"
-               "        found = describe.describe(made, {'fast': True}, 1)\n"
-               "    sizes = {i['shape'][0] for i in found['inputs']}\n"
-               "    assert sizes <= {512, 8, 1}, sizes\n"
-               "    return [found['fast'], (False, 512) in builtins.log]\n"
-               "told = []\n");
-    for (size_t i = 0; i < sizeof smaller / sizeof *smaller; i++) {
-        n +=
-            (size_t)snprintf(program + n, sizeof program - n, "told.append(%s)\n", smaller[i].call);
-        m += (size_t)snprintf(want + m, sizeof want - m, "%s%s", i ? "," : "[", smaller[i].want);
-    }
-    snprintf(program + n, sizeof program - n, "print(json.dumps(told))\n");
-    snprintf(want + m, sizeof want - m, "]");
-    expect(program, want);
+    expect_each(smaller_of, smaller, sizeof smaller / sizeof *smaller);
 }
 
 int main(void)
