@@ -24,6 +24,12 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* What an allocator keeps of a call. */
+static uint64_t kept_of(uint64_t call)
+{
+    return call + call / ROUNDED;
+}
+
 bool kg_trung_slices(enum kg_tmemory_rung rung)
 {
     return rung == KG_TM_SLICED || rung == KG_TM_HOSTED;
@@ -66,7 +72,7 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
         out->least[rung] = out->rest + out->ports[rung] + out->judge[rung] + most(call, z->call) +
                            (single ? 0 : 2 * z->state);
     }
-    out->all = out->least[KG_TM_ONE] + 2 * (z->call + z->call / ROUNDED) +
+    out->all = out->least[KG_TM_ONE] + 2 * kept_of(z->call) +
                KG_TL_COUNT * (z->in + z->answer + z->wide) + least(kept, KEPT) + z->ports;
 }
 
@@ -126,7 +132,7 @@ struct kg_tshares kg_tneeds_shares(const struct kg_tneeds *n, enum kg_tmemory_ru
                                    uint64_t held)
 {
     uint64_t over = held > n->least[rung] ? held - n->least[rung] : 0;
-    uint64_t spare = least(over, n->owed), call = n->call + n->call / ROUNDED;
+    uint64_t spare = least(over, n->owed), call = kept_of(n->call);
     over -= spare;
     call = !kg_trung_apart(rung) && over >= 2 * call ? call : 0;
     return (struct kg_tshares){
