@@ -37,22 +37,47 @@ def _leaning(t, to):
     return bits.view(torch.float32)
 
 
+def _touches(ends):
+    """Does the range touch zero?"""
+    least, most = sorted((abs(end) for end in ends))
+    return ends[0] <= 0 <= ends[1] or least * NEAR_ZERO < most
+
+
+def leans(t, ends, terms, seed):
+    """Low bits change, not sizes."""
+    short = terms <= SHORT and t.dtype is torch.float32
+    return short and (not _touches(ends) or seed % 2 == 1)
+
+
 def values(t, ends, terms, seed, to):
     """New values for all of t. ends: of the range of those that are drawn."""
-    low, high = ends
-    least, most = sorted((abs(low), abs(high)))
-    touches = low <= 0 <= high or least * NEAR_ZERO < most
-    short = terms <= SHORT and t.dtype is torch.float32
-    if short and (not touches or seed % 2):
-        return _leaning(t, to).clamp(low, high)
-    return _few_large(t, terms, to) if touches else t
+    if leans(t, ends, terms, seed):
+        return _leaning(t, to).clamp(*ends)
+    return _few_large(t, terms, to) if _touches(ends) else t
 
 
-def changed(t, terms, seed):
-    """Of a draw without structure: another tensor, or where it is large the same one."""
+def ends(t):
+    """The least and the largest value."""
+    return tuple(float(end) for end in torch.aminmax(t))
+
+
+def _each(t, seed, new):
+    """Of a draw without structure: another tensor, or where it is large the same one. new makes
+    values of a piece's."""
     made = t if t.numel() > LARGE and t.is_contiguous() else t.clone()
     to = {"generator": torch.Generator(device=t.device).manual_seed(seed), "device": t.device}
-    ends = tuple(float(end) for end in torch.aminmax(made))
     for piece in made.view(-1).split(PIECE) if made.is_contiguous() else [made]:
-        piece.copy_(values(piece, ends, terms, seed, to))
+        piece.copy_(new(piece, to))
     return made
+
+
+def changed(t, ends, terms, seed):
+    return _each(t, seed, lambda piece, to: values(piece, ends, terms, seed, to))
+
+
+def leaning(t, seed):
+    """The low bits lean, whatever the range is. Of another type than float32: t."""
+    low, high = ends(t)
+    if t.dtype is not torch.float32:
+        return t
+    return _each(t, seed, lambda piece, to: _leaning(piece, to).clamp(low, high))

@@ -256,16 +256,26 @@ def compares(subject, law, which):
     return law != "inside" or bool(subject.keeps.get(which))
 
 
-def changed(subject, named, again, seed, law, which):
+def _inside(subject, one, made, which, mate, seed):
+    """The law `inside` of inputs without structure."""
+    ends = inside.ends(one[which])
+    leans = inside.leans(one[which], ends, subject.terms, seed)
+    made[which] = inside.changed(one[which], ends, subject.terms, seed)
+    if leans and mate >= 0 and not subject.keeps.get(mate):
+        made[mate] = inside.leaning(one[mate], seed + 1)
+    for i, t in enumerate(made):
+        made[i] = t if t is one[i] else _laid(t, one[i])
+
+
+def changed(subject, named, again, seed, law, which, mate=-1):
     """[(path, tensor)]: a draw of the problem's, on the device, changed by a law where
     subject.keeps, {input: kinds of its structure}, has the input. again: another draw. which: the
     input that is edited, has full significands, or is changed alone; of TOUCHES 0, if it has large
-    ones. A tensor keeps its strides."""
+    ones. mate: of `inside`, one that may change with it. A tensor keeps its strides."""
     kinds = subject.keeps
     one, made = [t for _, t in named], [t for _, t in named]
     if not compares(subject, law, which):
-        values = inside.changed(one[which], subject.terms, seed)
-        made[which] = values if values is one[which] else _laid(values, one[which])
+        _inside(subject, one, made, which, mate, seed)
         return [(path, t) for (path, _), t in zip(named, made)]
     for i, of in sorted(kinds.items()):
         k = _partner(i, one, kinds)
@@ -281,6 +291,7 @@ def changed(subject, named, again, seed, law, which):
 
 
 def of_flags(flags):
-    """(law, which) of DRAW's flags; None: the problem's own draw."""
+    """(law, which, mate) of DRAW's flags; None: the problem's own draw. mate -1: none."""
     number = flags >> wire.LAW_AT & wire.LAW_MOST
-    return (wire.LAWS[number - 1], flags >> wire.WHICH_AT) if number else None
+    return (wire.LAWS[number - 1], flags >> wire.WHICH_AT & wire.WHICH_MOST,
+            (flags >> wire.MATE_AT & wire.MATE_MOST) - 1) if number else None

@@ -173,7 +173,7 @@ class Runner:
         leaves, law = self.sharing and not subject.fast, keeping.of_flags(w.flags)
         with self.sharing.without_device() if leaves else contextlib.nullcontext():
             drawn = subject.draw(w.seed)
-            another = law and keeping.compares(subject, *law)
+            another = law and keeping.compares(subject, *law[:2])
             again = subject.draw(w.seed ^ 1) if another else None
         drawn = subject.move(drawn)
         if law:

@@ -36,7 +36,9 @@ ROUNDING = 16  # from this bit on: which rounding of a call, 0: as it is
 LAWS = ("own", "new-seed", "single-edit", "other-parameters", "bf16", "spike", "smallint", "large",
         "precision", "inside", "touched", "touched-elsewhere", "raised", "normal", "uniform",
         "heavy", "sparse", "offset", "small", "equal", "wideint")
-LAW_AT, LAW_MOST, WHICH_AT = 16, 31, 21  # of DRAW's flags: 1 + the number of a law, and an input
+LAW_AT, LAW_MOST = 16, 31  # of DRAW's flags: 1 + the number of a law,
+WHICH_AT, WHICH_MOST = 21, 63  # an input,
+MATE_AT, MATE_MOST = 27, 15  # and 1 + another one
 NEARS = NEAR | FINE | ROUND
 BUSY, WAITS = 1, 2  # of `building`; the trusted side writes 0
 

@@ -522,6 +522,8 @@ static void no_line_is_torn_or_doubled(void **state)
     }
     pthread_join(thread, NULL);
     json_decref(seen);
+    snprintf(query, sizeof query, "?after=%s", last);
+    assert_int_equal(exported(query, "id"), 0);
     assert_int_equal(exported("", "id"), MANY);
     assert_int_equal(exported("?form=chat&problem=axpby", "id"), MANY / 2);
     assert_int_equal(exported("?form=turns&problem=silu&extra=no", "trajectory"), MANY / 2);

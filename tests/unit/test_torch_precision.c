@@ -306,7 +306,12 @@ static void inside_the_own_range(void **state)
     wrong("unit.py", CARELESS("a @ brain(b)", "a @ b"), "wrong/precision by inside",
           "wrong/value by own");
     right("away.py", ONE_BY_ONE);
-    wrong("away.py", CARELESS("a.half().float() @ b", "a @ b"), "wrong/precision by inside", NULL);
+    for (int i = 0; i < 4; i++) { /* both operands lean then, or few values are large */
+        wrong("away.py", CARELESS("a.half().float() @ b", "a @ b"), "wrong/precision by inside",
+              NULL);
+        wrong("away.py", CARELESS("a @ tf32(b)", "a @ b"), "wrong/precision by inside", NULL);
+        c->ready = false;
+    }
     right("mean.py", CARELESS("sum(a.view(2, 1024, 1024).unbind(1)).sum(1) / (1 << 20) * b[:, 0]",
                               "a.mean(1) * b[:, 0]"));
     wrong("mean.py", CARELESS("a[:, 3146:].mean(1) * b[:, 0]", "a.mean(1) * b[:, 0]"),

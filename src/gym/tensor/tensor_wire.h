@@ -124,11 +124,14 @@ enum kg_tflag {                  /* of a command */
                 KG_TF_ROUNDING =
                     0xff0000, /* CALL: which way to round (KG_TF_ROUND_BY); 0: as it is */
                 /* DRAW: 1 + the number of a law (enum kg_tlaw), times LAW, that changes inputs
-                   within their structure; and an input, times WHICH, that the law picks out */
+                   within their structure; an input, times WHICH, that the law picks out; and
+                   1 + another one, times MATE, whose low bits lean where those of the first do */
                 KG_TF_LAW = 1 << 16,
                 KG_TF_LAWS = 31 << 16,
                 KG_TF_WHICH = 1 << 21,
                 KG_TF_WHICHES = 63 << 21,
+                KG_TF_MATE = 1 << 27,
+                KG_TF_MATES = 15 << 27,
                 KG_TF_BIND = 32, /* CALL, NULL: do BIND's part first, before the release. To the
                                     judge: do so where inputs have moved */
 };

@@ -143,28 +143,43 @@ bool kg_tplan_probed(const struct kg_task_desc *d)
     return any;
 }
 
-/* The input with full significands, of at least so many elements; -1: none can be. */
-static int full_one(const struct kg_task_desc *d, struct kg_key key, uint64_t least)
+/* One of the first `below` inputs without `but`, with full significands, of at least so many
+ * elements; -1: none can be. */
+static int one_of(const struct kg_task_desc *d, struct kg_key key, uint64_t least, size_t below,
+                  int but)
 {
     int of[KG_TASK_INPUTS], n = 0;
-    for (size_t i = 0; i < d->ninputs; i++) {
-        if (probed(&d->input[i]) && kg_tleaf_count(&d->input[i].leaf) >= least) {
+    for (size_t i = 0; i < d->ninputs && i < below; i++) {
+        if (probed(&d->input[i]) && kg_tleaf_count(&d->input[i].leaf) >= least && (int)i != but) {
             of[n++] = (int)i;
         }
     }
-    uint64_t which = kg_key_derive(key, "full significands", 0).w[0];
+    uint64_t which = kg_key_derive(key, "full significands", but < 0 ? 0 : 1).w[0];
     return n > 0 ? of[which % (uint64_t)n] : -1;
 }
 
-/* Of the largest ones, which long sums are over, that with values that narrow operands lose. */
-static int lossy_one(const struct kg_task_desc *d, struct kg_key key)
+/* Of inputs which long sums are over: how many elements those have at least. */
+static uint64_t large(const struct kg_task_desc *d)
 {
     uint64_t most = 0;
     for (size_t i = 0; i < d->ninputs; i++) {
         uint64_t n = kg_tleaf_count(&d->input[i].leaf);
         most = probed(&d->input[i]) && n > most ? n : most;
     }
-    return full_one(d, key, most / 2);
+    return most / 2;
+}
+
+/* That with values that narrow operands lose. */
+static int lossy_one(const struct kg_task_desc *d, struct kg_key key)
+{
+    return one_of(d, key, large(d), KG_TASK_INPUTS, -1);
+}
+
+/* Where its values lean, what a narrow operand loses of the others would average out: one of them
+ * leans with it. */
+static uint32_t mate(const struct kg_task_desc *d, struct kg_key key, int which)
+{
+    return KG_TF_MATE * (uint32_t)(1 + one_of(d, key, large(d), KG_TF_MATES / KG_TF_MATE, which));
 }
 
 /* Is there one that only a draw can raise? */
@@ -189,19 +204,23 @@ uint32_t kg_tplan_draw(const struct kg_task_desc *d, enum kg_tlaw law, struct kg
     int which = edit                    ? kg_tplan_edited(d, key)
                 : kg_tplan_touches(law) ? kg_tplan_gentle(key)
                 : law == KG_TL_INSIDE   ? lossy_one(d, key)
-                                        : full_one(d, key, 0);
+                                        : one_of(d, key, 0, KG_TASK_INPUTS, -1);
     bool asked = edit ? which >= 0 && kg_tplan_edits_within(&d->input[which])
                  : law == KG_TL_INSIDE
                      ? which >= 0
                      : any_kept(d) || (law == KG_TL_RAISED && raised_by_draw(d, key, drawn));
-    return asked ? KG_TF_LAW * ((uint32_t)law + 1) + KG_TF_WHICH * (uint32_t)fmax(0, which) : 0;
+    if (!asked) {
+        return 0;
+    }
+    return KG_TF_LAW * ((uint32_t)law + 1) + KG_TF_WHICH * (uint32_t)fmax(0, which) +
+           (law == KG_TL_INSIDE ? mate(d, key, which) : 0);
 }
 
 /* The input with full significands is drawn, so that rounding any one of them shows; the others
  * are 2^-2 to 2^2, which every format holds. */
 static void precise(const struct kg_task_desc *d, size_t at, struct kg_dj_law *out)
 {
-    int which = full_one(d, out->key, 0);
+    int which = one_of(d, out->key, 0, KG_TASK_INPUTS, -1);
     if (which >= 0 && which != (int)at) {
         out->kind = KG_DJ_CONSTANT;
         out->a = ldexp(1, (int)(kg_key_derive(out->key, "power", at).w[0] % 5) - 2);
