@@ -46,6 +46,12 @@ class Host:
     def the_callers(self):
         """The call has returned: what follows runs where its caller runs."""
 
+    def hold_back(self, base, number):
+        """Makes the device hold back what is launched until a command is released. False: it
+        cannot."""
+        del base, number
+        return False
+
     def rehearse(self):
         """Does those parts of a call that can be done before it."""
 

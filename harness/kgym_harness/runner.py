@@ -38,6 +38,7 @@ class Runner:
         self.subject, self.watch, self.last = None, profile.Idle(), None
         self.given = []  # parts of the state, until the last one comes
         self.described = None  # the description that is being read, page by page
+        self.ahead = False  # the device holds back what the current command launches
         self.commands = {i: getattr(self, "do_" + name)
                          for i, name in enumerate(wire.COMMANDS) if name != "none"}
 
@@ -269,7 +270,7 @@ class Runner:
         while True:
             self.number = probe.wait(announced, self.seen)
             w.nreply = w.reply_bytes = 0
-            w.call_ns, self.begun = 0, None
+            w.call_ns, self.begun, self.ahead = 0, None, False
             w.structure = b""
             called = w.command == CALL
             self._finish(*self._run())
@@ -283,7 +284,11 @@ class Runner:
             self.seen = self.probe.look(self.base + wire.Wire.go.offset, self.seen)
 
     def _begin(self):
-        """The start of the timed part: the inputs are in IN from now on."""
+        """The start of the timed part: the inputs are in IN from now on. None: it starts later,
+        with the release, and the device works from then on."""
+        if self.wire.flags & wire.AHEAD and self.place.hold_back(self.base, self.number):
+            self.ahead = True
+            return None
         self._await_release()
         begin = time.perf_counter_ns()
         if self.wire.flags & wire.DRAWS:
@@ -312,13 +317,18 @@ class Runner:
     def _finish(self, status, reply):
         """Writes and posts the answer. Kernels of a call may still run, so everything else is
         done meanwhile."""
-        self._await_release()
+        if not self.ahead:
+            self._await_release()
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
             except Exception:
                 pass
         self._write(status, reply)
+        if self.ahead:
+            self._await_release()
+            self.begun = time.perf_counter_ns()
+            self._echo()
         if self.begun is not None:
             try:
                 if self.place.finish(self.base, self.seen, self.begun):
@@ -336,6 +346,11 @@ class Runner:
         ctypes.memmove(self.base + wire.Wire.reply.offset, text, len(text))
         w.reply_bytes = len(text)
         w.status = status
+        self._echo()
+
+    def _echo(self):
+        """The nonce comes with the release."""
+        w = self.wire
         w.echo[0], w.echo[1] = w.nonce[0], w.nonce[1]
 
 

@@ -30,7 +30,7 @@ STATUSES = ("ok", "exception", "no_entry", "syntax", "state", "needs_gpu", "too_
 
 BOOT, READY = 0, 1
 WIDE, TRAIN, NEAR, POLITE, DRAWS, BIND, FINE, ROUND = 1, 2, 4, 8, 16, 32, 64, 128
-ORDER, LATE, NEEDED, INPUTS, MORE = 256, 512, 1024, 2048, 4096
+ORDER, LATE, NEEDED, INPUTS, MORE, AHEAD = 256, 512, 1024, 2048, 4096, 8192
 PART_AT, PART_MOST = 16, 31  # of STATE's and SNAPSHOT's flags: a part of LEAVES tensors
 ROUNDING = 16  # from this bit on: which rounding of a call, 0: as it is
 LAWS = ("own", "new-seed", "single-edit", "other-parameters", "bf16", "spike", "smallint", "large",
@@ -107,4 +107,5 @@ def layout():
             "commands": list(COMMANDS), "statuses": list(STATUSES), "magic": MAGIC,
             "version": VERSION,
             "laws": list(LAWS), "law_at": LAW_AT, "law_most": LAW_MOST, "which_at": WHICH_AT,
-            "more": MORE, "part_at": PART_AT, "part_most": PART_MOST}
+            "which_most": WHICH_MOST, "mate_at": MATE_AT, "mate_most": MATE_MOST,
+            "more": MORE, "ahead": AHEAD, "part_at": PART_AT, "part_most": PART_MOST}

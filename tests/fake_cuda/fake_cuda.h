@@ -12,6 +12,7 @@ size_t kg_fake_cuda_live(void);
 /* The driver's and NVRTC's functions, as this file's includer defines them. */
 #define KG_FAKE_DECLARE(field, symbol, params) int symbol params;
 KG_CU_FUNCTIONS(KG_FAKE_DECLARE)
+KG_CU_GATE_FUNCTIONS(KG_FAKE_DECLARE)
 KG_NVRTC_FUNCTIONS(KG_FAKE_DECLARE)
 #undef KG_FAKE_DECLARE
 

@@ -392,6 +392,7 @@ static void a_client_may_set_what_is_judged_and_no_more(void **state)
                                          "timing.warmups",
                                          "timing.trials",
                                          "timing.trim",
+                                         "timing.ahead",
                                          "timing.cold",
                                          "library",
                                          "library.share",

@@ -1,10 +1,12 @@
 /* The device side of a runner: what the judge exported, mapped in another process; the allocator
  * over OUT. Loads libkgym_probe as Python does. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/message.h"
 #include "cuda_rig.h"
 #include "gym/device/cuda_api.h"
@@ -18,6 +20,7 @@ struct probe {
     __typeof__(kg_probe_cuda_null) *null;
     __typeof__(kg_probe_cuda_finish) *finish;
     __typeof__(kg_probe_cuda_sync) *sync;
+    __typeof__(kg_probe_cuda_gate) *gate;
     __typeof__(kg_probe_cuda_error) *error;
     __typeof__(kg_out_range) *range;
     __typeof__(kg_out_used) *used;
@@ -40,14 +43,15 @@ static bool probe_load(struct probe *p)
     *(void **)&p->null = dlsym(library, "kg_probe_cuda_null");
     *(void **)&p->finish = dlsym(library, "kg_probe_cuda_finish");
     *(void **)&p->sync = dlsym(library, "kg_probe_cuda_sync");
+    *(void **)&p->gate = dlsym(library, "kg_probe_cuda_gate");
     *(void **)&p->error = dlsym(library, "kg_probe_cuda_error");
     *(void **)&p->range = dlsym(library, "kg_out_range");
     *(void **)&p->used = dlsym(library, "kg_out_used");
     *(void **)&p->shuffle = dlsym(library, "kg_out_shuffle");
     *(void **)&p->alloc = dlsym(library, "kg_out_alloc");
     *(void **)&p->give = dlsym(library, "kg_out_free");
-    return p->attach && p->null && p->finish && p->sync && p->error && p->range && p->used &&
-           p->shuffle && p->alloc && p->give;
+    return p->attach && p->null && p->finish && p->sync && p->gate && p->error && p->range &&
+           p->used && p->shuffle && p->alloc && p->give;
 }
 
 /* A child, born before anybody has opened the device, does `work` once it has got two descriptors;
@@ -137,6 +141,52 @@ static int doubles_back(const struct probe *p, const int fds[2], uint64_t bytes)
     }
     p->give(a, 5000, 0, NULL);
     return p->alloc(100, 0, NULL) == a && p->sync() == 0 ? 0 : 7;
+}
+
+struct release {
+    struct kg_twire *w;
+    uint32_t number;
+    int64_t ns;
+};
+
+static void *release_late(void *arg)
+{
+    struct release *r = arg;
+    usleep(50000);
+    r->ns = kg_clock_ns();
+    atomic_store(&r->w->go, r->number);
+    return NULL;
+}
+
+/* What is launched behind the gate is not done before the word is there. The fake device does not
+ * wait; it refuses a place in memory that it was not told of. */
+static int held_back(const struct probe *p, const int fds[2], uint64_t bytes)
+{
+    static struct kg_twire w;
+    struct kg_probe_map m;
+    struct release r = {&w, 41, 0};
+    pthread_t thread;
+    bool real = getenv("KGYM_LIBCUDA") == NULL;
+    if (p->gate(&w, NULL, 41) == 0) {
+        return 1; /* not attached yet */
+    }
+    if (p->attach(0, fds[0], bytes, fds[1], bytes, &m) != 0) {
+        return 2;
+    }
+    for (int i = 0; i < 3; i++, r.number += 1000000000u) { /* numbers wrap */
+        if (p->gate(&w, NULL, r.number) != 0 || p->null(NULL) != 0) {
+            return 3;
+        }
+        if (pthread_create(&thread, NULL, release_late, &r) != 0 || p->sync() != 0) {
+            return 4;
+        }
+        int64_t done = kg_clock_ns();
+        pthread_join(thread, NULL);
+        if (real && (r.ns == 0 || done < r.ns)) {
+            return 5;
+        }
+    }
+    return p->gate(&w, NULL, w.go) == 0 && p->null(NULL) == 0 && p->sync() == 0 ? 0 : 6;
 }
 
 /* Blocks never overlap, and what was given back becomes one piece again. */
@@ -287,7 +337,7 @@ static void with_device(struct child *c, int want, bool look)
     rig_close(&state);
 }
 
-static struct child children[4];
+static struct child children[5];
 
 /* Before this process has opened a device: a context does not outlive a fork. */
 static int start_children(void **state)
@@ -297,6 +347,7 @@ static int start_children(void **state)
     children[1] = child_start(says_why_not);
     children[2] = child_start(allocates_at_random);
     children[3] = child_start(lies_elsewhere);
+    children[4] = child_start(held_back);
     return 0;
 }
 
@@ -324,6 +375,12 @@ static void blocks_lie_elsewhere_each_time(void **state)
     with_device(&children[3], 0, false);
 }
 
+static void launches_wait_for_the_release(void **state)
+{
+    (void)state;
+    with_device(&children[4], 0, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +388,7 @@ int main(void)
         cmocka_unit_test(what_is_no_exported_memory_is_refused),
         cmocka_unit_test(blocks_do_not_overlap),
         cmocka_unit_test(blocks_lie_elsewhere_each_time),
+        cmocka_unit_test(launches_wait_for_the_release),
     };
     return cmocka_run_group_tests(tests, start_children, NULL);
 }

@@ -273,6 +273,59 @@ static void streams_take_turns(void **state)
            " true, true]");
 }
 
+/* What a runner does in which order, where the device can hold work back and where it cannot. The
+ * nonce comes with the release; work that is held back has been launched and its answer described
+ * by then. */
+static void launches_ahead_of_the_release(void **state)
+{
+    (void)state;
+    expect(
+        "import contextlib, types\n"
+        "from kgym_harness import runner\n"
+        "log, w, CALL = [], wire.Wire(), runner.CALL\n"
+        "class Place:\n"
+        "    fresh, holds = False, True\n"
+        "    def hold_back(self, base, number):\n"
+        "        log.append('hold %d' % number)\n"
+        "        return self.holds\n"
+        "    def around_call(self, wide, usual=True):\n"
+        "        return contextlib.nullcontext()\n"
+        "    def returned(self):\n        pass\n"
+        "    def rehearse(self):\n        pass\n"
+        "    def finish(self, base, number, begun):\n"
+        "        log.append('wait' if begun and w.echo[0] == 77 else 'too early')\n"
+        "        return True\n"
+        "class Probe:\n"
+        "    def look(self, word, seen):\n"
+        "        log.append('release')\n"
+        "        w.nonce[0] = 77\n"
+        "        return seen + 1\n"
+        "    def post(self, word, value):\n        log.append('done')\n"
+        "def call(module, *inputs):\n"
+        "    log.append('call')\n"
+        "    return module\n"
+        "def runs(flags, holds, answer):\n"
+        "    del log[:]\n"
+        "    r = object.__new__(runner.Runner)\n"
+        "    r.probe, r.wire, r.place, r.base = Probe(), w, Place(), runner.ctypes.addressof(w)\n"
+        "    r.watch = types.SimpleNamespace(window=contextlib.nullcontext)\n"
+        "    r.seen, r.number, r.begun, r.ahead = 4, 5, None, False\n"
+        "    r.path, r.device, Place.holds = 'x', torch.device('cpu'), holds\n"
+        "    w.flags, w.command, w.echo[0], w.nonce[0] = flags, CALL, 0, 0\n"
+        "    w.request_bytes = 0\n"
+        "    r.subject = types.SimpleNamespace(call=lambda *a: call(answer))\n"
+        "    r._put = lambda answer: log.append('put') if answer else 1 / 0\n"
+        "    r.commands = {CALL: r.do_call}\n"
+        "    r._finish(*r._run())\n"
+        "    return [*log, w.status]\n"
+        "print(json.dumps([runs(0, True, 1), runs(wire.AHEAD, True, 1),\n"
+        "                  runs(wire.AHEAD, False, 1), runs(wire.AHEAD, True, 0)]))\n",
+        "[[\"release\", \"call\", \"put\", \"wait\", 0],"
+        " [\"hold 5\", \"call\", \"put\", \"release\", \"wait\", 0],"
+        " [\"hold 5\", \"release\", \"call\", \"put\", \"wait\", 0],"
+        " [\"hold 5\", \"call\", \"release\", \"wait\", 1]]");
+}
+
 /* What the broker is told of an exception: its status, whose memory is exhausted, and whether the
  * error is the device's. By class; by words only where an allocator has no class. */
 static const struct {
@@ -468,6 +521,7 @@ int main(void)
         cmocka_unit_test(copies_go_beside_what_lies_in_the_region),
         cmocka_unit_test(slices_are_joined_in_the_region),
         cmocka_unit_test(streams_take_turns),
+        cmocka_unit_test(launches_ahead_of_the_release),
         cmocka_unit_test(classes_of_exceptions),
         cmocka_unit_test(strides_of_a_move),
         cmocka_unit_test(where_inputs_are_drawn),

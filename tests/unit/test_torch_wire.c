@@ -134,7 +134,12 @@ static void test_python_lays_it_out_alike(void **state)
     json_int_t most = json_integer_value(json_object_get(layout, "law_most"));
     json_int_t which_at = json_integer_value(json_object_get(layout, "which_at"));
     assert_true(1 << law_at == KG_TF_LAW && most << law_at == KG_TF_LAWS);
-    assert_int_equal(1 << which_at, KG_TF_WHICH);
+    json_int_t which_most = json_integer_value(json_object_get(layout, "which_most"));
+    json_int_t mate_at = json_integer_value(json_object_get(layout, "mate_at"));
+    json_int_t mate_most = json_integer_value(json_object_get(layout, "mate_most"));
+    assert_true(1 << which_at == KG_TF_WHICH && which_most << which_at == KG_TF_WHICHES);
+    assert_true(1 << mate_at == KG_TF_MATE && mate_most << mate_at == KG_TF_MATES);
+    assert_int_equal(json_integer_value(json_object_get(layout, "ahead")), KG_TF_AHEAD);
     json_int_t part_at = json_integer_value(json_object_get(layout, "part_at"));
     json_int_t parts = json_integer_value(json_object_get(layout, "part_most"));
     assert_true(1 << part_at == KG_TF_PART && parts << part_at == KG_TF_PARTS);

@@ -106,6 +106,9 @@ static const struct kg_opt table[] = {
          "Timing keeps the pairs it has when this is spent."),
     BOOL("timing.exclusive", timing_exclusive, "yes",
          "One evaluation at a time is timed on a core."),
+    BOOL_CLIENT("timing.ahead", timing_ahead, "no",
+                "PyTorch on a GPU: launch before the inputs come; the device holds it back. What "
+                "the host takes to launch is not timed then."),
     BOOL_CLIENT("timing.cold", timing_cold, "no",
                 "Drop the buffers from the caches before each call of timing."),
     ENUM_CLIENT("library", library, libraries, "allowed",

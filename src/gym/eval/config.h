@@ -42,7 +42,7 @@ struct kg_config {
     int64_t timing_block_pairs, timing_blocks, timing_min_blocks;
     double timing_widest; /* hi / lo of a speed-up that is trusted; 0: any */
     double timing_half_width, timing_block_half_width, timing_trim, timing_budget;
-    bool timing_exclusive, timing_cold;
+    bool timing_exclusive, timing_cold, timing_ahead;
     /* league */
     int library; /* enum kg_library */
     double library_share;

@@ -35,6 +35,7 @@ struct kg_tpairs_options {
     int64_t budget_ns;              /* after it no further pair, once there are 3 */
     int64_t call_ns, first_call_ns; /* deadline of a call; what the first has besides */
     bool exclusive;                 /* under the lease of this device */
+    bool ahead;                     /* calls are launched before their inputs come */
 };
 /* 12 x 4 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 2 %, 20 s,
  * 20 s + 60 s. */

@@ -19,16 +19,24 @@ static enum kg_code run(struct kg_tpairs *s, const struct kg_dj_call *c, struct 
     return (t->test.run ? t->test.run : kg_dj_run)(&t->judge, c, rep, err);
 }
 
+/* All calls of a process alike, and those that tell K. Not where the seed comes with the release,
+ * nor where each call is the first one on its state, which waits for its own end. */
+static uint32_t ahead(const struct kg_tpairs *s)
+{
+    const struct kg_task_desc *d = &s->instance->desc;
+    return s->opt.ahead && !d->random && !d->updates_state ? KG_TF_AHEAD : 0;
+}
+
 struct kg_dj_call kg_tpairs_call_of(const struct kg_tpairs *s, int port, enum kg_tcommand command)
 {
     bool first = s->cand && port == s->cand->port && s->out && s->out->calls <= 1;
-    return (struct kg_dj_call){.port = port,
-                               .id = CASE,
-                               .command = command,
-                               .flags = KG_TF_BIND | (s->instance->desc.random ? KG_TF_DRAWS : 0),
-                               .seed = s->seed,
-                               .deadline_ns = kg_clock_ns() + s->opt.call_ns +
-                                              (first ? s->opt.first_call_ns : 0)};
+    return (struct kg_dj_call){
+        .port = port,
+        .id = CASE,
+        .command = command,
+        .flags = KG_TF_BIND | ahead(s) | (s->instance->desc.random ? KG_TF_DRAWS : 0),
+        .seed = s->seed,
+        .deadline_ns = kg_clock_ns() + s->opt.call_ns + (first ? s->opt.first_call_ns : 0)};
 }
 
 enum kg_tflow kg_tpairs_ask_reference(struct kg_tpairs *s, const struct kg_dj_call *c,

@@ -36,6 +36,7 @@ void kg_tpairs_options_of(const struct kg_config *c, struct kg_tpairs_options *o
     out->call_ns = (int64_t)(c->deadline_run * 1e9);
     out->first_call_ns = (int64_t)(c->torch_first_call * 1e9);
     out->exclusive = c->timing_exclusive;
+    out->ahead = c->timing_ahead;
 }
 
 static enum kg_code check(const struct kg_tpairs_options *o, struct kg_err *err)
