@@ -12,6 +12,8 @@
 #                                  processes of it (GPU_REFERENCES), of kernels whose name holds GPU_KERNELS, with
 #                                  GPU_BLOCKS of pairs at most (128; 0: as evaluations are timed); beside contexts,
 #                                  too (GPU_BESIDE, 0: not)
+#   tools/gpu-check.sh order       the same work from the front, from the back and from the middle, for data of a
+#                                  quarter to four times the second-level cache (GPU_L2, in MiB: 50)
 #   tools/gpu-check.sh kills       judge, runners, zygote and worker killed at random (GPU_KILLS)
 #   tools/gpu-check.sh throughput  256 distinct candidates (GPU_CANDIDATES, GPU_JOBS), as many with contexts beside
 #                                  what is timed (GPU_BESIDE, 0: none), and 16 fresh interpreters (GPU_FRESH);
@@ -166,6 +168,12 @@ do_timing() {
   show torch_null
 }
 
+do_order() {
+  step order python3 -B tools/gpu-order.py "$PWD/$pack/kgym" "$out" --device "${GPU_DEVICE:-cuda:0}" \
+    --jobs "${GPU_JOBS:-4}" --seconds $((seconds - 10)) --l2 "${GPU_L2:-50}"
+  grep -v '^judging' "$out/order.txt"
+}
+
 # GPU_KILLS of the gym's processes at random moments: each costs seconds of starting again.
 do_kills() {
   local seconds=${GPU_SECONDS:-300}
@@ -240,8 +248,8 @@ failed=0
 stage=${1:-}
 case "$stage" in
   pack) do_pack || exit 1 ;;
-  device | judge | torch | corpora | profile | timing | kills | throughput | extension | service | trial) enter; "do_$stage" ;;
+  device | judge | torch | corpora | profile | timing | order | kills | throughput | extension | service | trial) enter; "do_$stage" ;;
   all) enter; do_device; do_judge; do_torch; do_profile; do_timing ;;
-  *) sed -n '2,29s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,31s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 exit $failed
