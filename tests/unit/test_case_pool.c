@@ -48,8 +48,9 @@ static void test_first_draw_is_fresh_and_later_ones_mostly_shared(void **state)
     struct kg_pooled_case *c;
     bool fresh;
     int made = 0;
+    assert_false(kg_case_pool_has(&pool, &kind));
     assert_true(kg_case_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
-    assert_true(fresh);
+    assert_true(fresh && kg_case_pool_has(&pool, &kind));
     for (int i = 0; i < 400; i++) {
         assert_true(kg_case_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
         assert_int_equal(c->variant, KG_VARIANT_DEFAULT);
@@ -104,6 +105,7 @@ static void test_no_case_twice_in_a_round(void **state)
     for (int round = 0; round < 200; round++) {
         uint64_t seen[KG_CASE_POOL_PER_KIND + 1];
         kg_case_pool_round(&pool);
+        assert_int_equal(kg_case_pool_has(&pool, &kind), round > 0);
         for (int i = 0; i <= KG_CASE_POOL_PER_KIND; i++) { /* one more than there can be */
             assert_true(kg_case_pool_draw(&pool, problem, &kind, &rng, &c, &fresh));
             seen[i] = c->c.key.w[0]; /* a slot, and its number, may be taken again */

@@ -60,11 +60,29 @@ static void nor_at_the_published_shape(void **state)
     each_time("careful.c", "", "ok\n");
 }
 
+/* `train` times few calls, and asks a law at the published shape at once where a sibling was asked
+ * there: of many candidates of one problem few are lucky. By chance alone it would be a quarter. */
+static void nor_among_siblings(void **state)
+{
+    (void)state;
+    put("there.c", "rows == 768 && cols == 768");
+    rig_expect(0, "jq -nc --rawfile s there.c 'range(128) | {id: tostring, problem: \"row_stats\", "
+                  "source: ($s + \"/* \\(.) */\")}' >in.jsonl && "
+                  "$K eval --batch in.jsonl --out out.jsonl --preset train --jobs 1 "
+                  "--no-stage-timing 2>/dev/null >/dev/null; "
+                  "jq -r .verdict out.jsonl | grep -c '^wrong$'");
+    long n = strtol(rig.out.data, NULL, 10);
+    if (n < 128 - 14) {
+        fail_msg("only %ld of 128 are wrong", n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_law_is_no_lottery),
         cmocka_unit_test(nor_at_the_published_shape),
+        cmocka_unit_test(nor_among_siblings),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }

@@ -55,6 +55,17 @@ static bool make_case(struct kg_case_pool *pool, const struct kg_problem *p,
     return true;
 }
 
+bool kg_case_pool_has(const struct kg_case_pool *pool, const struct kg_case_pool_kind *kind)
+{
+    for (size_t i = 0; i < KG_CASE_POOL_MAX; i++) {
+        const struct kg_pooled_case *c = &pool->cases[i];
+        if (is_kind(c, kind) && (pool->round == 0 || c->round != pool->round)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool kg_case_pool_draw(struct kg_case_pool *pool, const struct kg_problem *p,
                        const struct kg_case_pool_kind *kind, struct kg_rng *rng,
                        struct kg_pooled_case **out, bool *fresh)

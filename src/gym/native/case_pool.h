@@ -38,6 +38,8 @@ struct kg_case_pool_kind {
 void kg_case_pool_reset(struct kg_case_pool *pool);
 /* Begin a round. Before the first one, cases may be drawn again and again. */
 void kg_case_pool_round(struct kg_case_pool *pool);
+/* Is there one of this kind that this round has not drawn? */
+bool kg_case_pool_has(const struct kg_case_pool *pool, const struct kg_case_pool_kind *kind);
 /* A case of this kind: one that is there, or *fresh = true: a new one whose expected answers must
  * be computed. False: the problem has no such shape. rng: the worker's. */
 bool kg_case_pool_draw(struct kg_case_pool *pool, const struct kg_problem *p,

@@ -22,16 +22,22 @@ static void add(struct plan *p, enum kg_variant v, enum kg_law law, bool edited,
     }
 }
 
+#define FEW_THERE 8 /* of so many, all but one */
+
 /* Laws are asked at small shapes, because that is cheap and a kernel does not know the law; and in
  * turn at larger ones and at the default. Where timing makes few calls, which have other laws, too,
- * half of them are asked at the default, by chance. */
+ * half of them are asked at the default, by chance; and nearly all where another candidate was
+ * asked there, since answers are what costs. */
 static enum kg_variant law_shape(struct kg_evaluation *e, enum kg_law law)
 {
     static const enum kg_variant at[] = {KG_VARIANT_QUARTER, KG_VARIANT_NO16,    KG_VARIANT_QUARTER,
                                          KG_VARIANT_DEFAULT, KG_VARIANT_QUARTER, KG_VARIANT_QUARTER,
                                          KG_VARIANT_ODD,     KG_VARIANT_QUARTER};
     if (e->w->config.variants == KG_VARIANTS_FEW) {
-        return kg_rng_below(&e->rng, 2) == 0 ? KG_VARIANT_DEFAULT : KG_VARIANT_QUARTER;
+        const struct kg_case_pool_kind there = {KG_VARIANT_DEFAULT, law, false, true};
+        bool has = kg_case_pool_has(&kg_native_of(e->w)->pool, &there);
+        return kg_rng_below(&e->rng, has ? FEW_THERE : 2) > 0 ? KG_VARIANT_DEFAULT
+                                                              : KG_VARIANT_QUARTER;
     }
     return at[(law + e->w->evaluations / LAW_SHAPE_TURN) % (sizeof at / sizeof *at)];
 }
