@@ -37,31 +37,30 @@ def _leaning(t, to):
     return bits.view(torch.float32)
 
 
-def _touches(ends):
-    """Does the range touch zero?"""
+def range_of(t):
+    """The least and the largest value."""
+    return tuple(float(end) for end in torch.aminmax(t))
+
+
+def _touches_zero(ends):
     least, most = sorted((abs(end) for end in ends))
     return ends[0] <= 0 <= ends[1] or least * NEAR_ZERO < most
 
 
 def leans(t, ends, terms, seed):
-    """Low bits change, not sizes."""
+    """Is it the low bits that change, and not sizes?"""
     short = terms <= SHORT and t.dtype is torch.float32
-    return short and (not _touches(ends) or seed % 2 == 1)
+    return short and (not _touches_zero(ends) or seed % 2 == 1)
 
 
 def values(t, ends, terms, seed, to):
     """New values for all of t. ends: of the range of those that are drawn."""
     if leans(t, ends, terms, seed):
         return _leaning(t, to).clamp(*ends)
-    return _few_large(t, terms, to) if _touches(ends) else t
+    return _few_large(t, terms, to) if _touches_zero(ends) else t
 
 
-def ends(t):
-    """The least and the largest value."""
-    return tuple(float(end) for end in torch.aminmax(t))
-
-
-def _each(t, seed, new):
+def _each_piece(t, seed, new):
     """Of a draw without structure: another tensor, or where it is large the same one. new makes
     values of a piece's."""
     made = t if t.numel() > LARGE and t.is_contiguous() else t.clone()
@@ -72,12 +71,12 @@ def _each(t, seed, new):
 
 
 def changed(t, ends, terms, seed):
-    return _each(t, seed, lambda piece, to: values(piece, ends, terms, seed, to))
+    return _each_piece(t, seed, lambda piece, to: values(piece, ends, terms, seed, to))
 
 
 def leaning(t, seed):
-    """The low bits lean, whatever the range is. Of another type than float32: t."""
-    low, high = ends(t)
+    """The low bits of float32 lean, whatever the range is. Other types stay."""
     if t.dtype is not torch.float32:
         return t
-    return _each(t, seed, lambda piece, to: _leaning(piece, to).clamp(low, high))
+    ends = range_of(t)
+    return _each_piece(t, seed, lambda piece, to: _leaning(piece, to).clamp(*ends))

@@ -257,8 +257,9 @@ def compares(subject, law, which):
 
 
 def _inside(subject, one, made, which, mate, seed):
-    """The law `inside` of inputs without structure."""
-    ends = inside.ends(one[which])
+    """The law `inside` of an input without structure; where its low bits lean, those of mate lean,
+    too: what a narrow operand loses of mate would average out."""
+    ends = inside.range_of(one[which])
     leans = inside.leans(one[which], ends, subject.terms, seed)
     made[which] = inside.changed(one[which], ends, subject.terms, seed)
     if leans and mate >= 0 and not subject.keeps.get(mate):
