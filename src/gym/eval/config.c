@@ -30,11 +30,12 @@ static const struct kg_opt table[] = {
         "Full run on the five variants of the inputs and on several kinds of values (laws)."),
     ENUM_CLIENT(
         "variants", variants, variants, "all",
-        "C: inputs of the full run. few: the published shape, an odd one and each law, once."),
+        "C: inputs of the full run. few: the published shape, an odd one and each law, once; no "
+        "probe of precision and no single edit."),
     INT_CLIENT(
         "laws", laws, 0, 64, "4", "",
-        "Kinds of input values (laws) besides the variants: 0 none, else all. PyTorch: so many of "
-        "a problem with too many bytes for all."),
+        "Kinds of input values (laws): all; 0: only those that are always asked. PyTorch: so many "
+        "of a problem with too many bytes for all."),
     BOOL_CLIENT("hack_checks", hack_checks, "yes",
                 "Look for replayed answers, work outside the clock and times below the floor."),
     ENUM_BESIDE(
