@@ -77,12 +77,24 @@ static void nor_among_siblings(void **state)
     }
 }
 
+/* Training asks what no law of values shows, too: narrow operands, and answers that were kept. */
+static void training_asks_the_probe_and_an_edit(void **state)
+{
+    (void)state;
+    put("careful.c", "0");
+    rig_expect(0, "$K eval row_stats careful.c --preset train --no-stage-timing --json | jq -r "
+                  "'.private.full | map(select(.law == \"precision\" or .edited).variant) | "
+                  "join(\" \")'");
+    assert_string_equal(rig.out.data, "quarter quarter\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_law_is_no_lottery),
         cmocka_unit_test(nor_at_the_published_shape),
         cmocka_unit_test(nor_among_siblings),
+        cmocka_unit_test(training_asks_the_probe_and_an_edit),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }

@@ -30,8 +30,7 @@ static const struct kg_opt table[] = {
         "Full run on the five variants of the inputs and on several kinds of values (laws)."),
     ENUM_CLIENT(
         "variants", variants, variants, "all",
-        "C: inputs of the full run. few: the published shape, an odd one and each law, once; no "
-        "probe of precision and no single edit."),
+        "C: inputs of the full run. few: the published shape, an odd one and each law, once."),
     INT_CLIENT(
         "laws", laws, 0, 64, "4", "",
         "Kinds of input values (laws): all; 0: only those that are always asked. PyTorch: so many "

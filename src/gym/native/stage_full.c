@@ -85,7 +85,8 @@ static void add_strays(struct kg_evaluation *e, struct plan *p, bool aligned)
  * for a shape or an address is asked for. Both come back at the end, after a law at the default
  * shape and the other way round: what is kept only after many calls is asked for then, and what is
  * renewed only when more is needed (a table for the largest index so far) is not renewed in one of
- * the two orders. Reduced-precision values are a law like others: their shape takes its turn. */
+ * the two orders. Where inputs are few, each thing is asked once. Reduced-precision values are a
+ * law like others: their shape takes its turn. */
 static void plan_full(struct kg_evaluation *e, struct plan *p)
 {
     add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
@@ -97,6 +98,8 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
         plan_laws(e, p);
         add_strays(e, p, true);
         add_strays(e, p, false);
+        add_law(e, p, KG_LAW_PRECISION, KG_VARIANT_QUARTER);
+        add(p, KG_VARIANT_QUARTER, KG_LAW_OWN, true, false);
         return;
     }
     add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
