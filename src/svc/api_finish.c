@@ -138,13 +138,19 @@ static bool is_outcome(const char *outcome)
                                strcmp(outcome, "handed_back") == 0);
 }
 
+/* Lists show them, so they have a bound. */
 static bool are_texts(const json_t *body)
 {
-    static const char *const names[] = {"verdict", "reason", "error", "blame", "message"};
+    static const struct {
+        const char *name;
+        size_t most;
+    } texts[] = {
+        {"verdict", 40}, {"reason", 200}, {"error", 40}, {"blame", 40}, {"message", 16384}};
     bool ok = true;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const json_t *v = json_object_get(body, names[i]);
-        ok = ok && (v == NULL || json_is_null(v) || json_is_string(v));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const json_t *v = json_object_get(body, texts[i].name);
+        ok = ok && (v == NULL || json_is_null(v) ||
+                    (json_is_string(v) && json_string_length(v) <= texts[i].most));
     }
     return ok;
 }

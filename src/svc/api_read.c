@@ -95,6 +95,14 @@ static enum kg_code run_change(struct kg_svc_op *op, struct kg_svc_store *store,
                       : store->kind->cancel(store, o->id, kg_svc_now_ms(), &o->changed, err);
 }
 
+/* A token that may not read learns the id and the state. */
+static void hide(struct kg_svc_job *j)
+{
+    j->record = (struct kg_svc_place){.len = 0};
+    j->problem = j->key = j->batch = "";
+    j->verdict = j->reason = j->error = j->blame = j->message = "";
+}
+
 static void change_done(struct kg_svc_op *op)
 {
     struct change_op *o = (struct change_op *)op;
@@ -107,6 +115,9 @@ static void change_done(struct kg_svc_op *op)
         if (o->changed) {
             kg_svc_tell_worker(a, &job);
             kg_svc_ended(a, o->id);
+        }
+        if ((kg_svc_request(o->x)->scopes & KG_SVC_READ) == 0) {
+            hide(&job);
         }
         kg_svc_answer_job(a, o->x, 200, &job);
     } else {

@@ -209,6 +209,18 @@ void kg_svc_get_trajectory(struct kg_svc_exchange *x, void *ctx)
     }
 }
 
+/* A token that may not read learns that it has ended, not what is in it. */
+static void answer_closed(void *ctx, int status, const char *text, size_t len)
+{
+    struct kg_svc_exchange *x = ctx;
+    const struct kg_svc_request *r = kg_svc_request(x);
+    if (status == 200 && (r->scopes & KG_SVC_READ) == 0) {
+        kg_svc_reply_json(x, 200, json_pack("{s:s, s:s}", "id", r->arg[0], "state", "ended"));
+    } else {
+        answer(x, status, text, len);
+    }
+}
+
 void kg_svc_close_trajectory(struct kg_svc_exchange *x, void *ctx)
 {
     static const char *const query[] = {"end", NULL}, *const ends[] = {"done", "full", "infra"};
@@ -224,7 +236,7 @@ void kg_svc_close_trajectory(struct kg_svc_exchange *x, void *ctx)
         kg_svc_reply_error(x, 400, "bad_query", "end", "`end` must be done, full or infra");
         return;
     }
-    kg_svc_traj_close(ctx, id, how, answer, x);
+    kg_svc_traj_close(ctx, id, how, answer_closed, x);
 }
 
 struct listing {

@@ -14,7 +14,7 @@ struct kg_svc_auth {
     char path[4200];
     const char *folder;
     char worker[KG_SHA256_HEX]; /* hash; "": none */
-    bool needed, there, read, seen_there;
+    bool needed, there, read, seen_there, told;
     struct stat seen; /* of the file that `token` was read from */
     struct kg_svc_token *token;
     size_t n;
@@ -36,12 +36,14 @@ static void refresh(struct kg_svc_auth *a)
         return;
     }
     free(a->token);
-    if (kg_svc_tokens_load(a->folder, &a->token, &a->n, &a->there, &err) != KG_OK) {
+    enum kg_code code = kg_svc_tokens_load(a->folder, &a->token, &a->n, &a->there, &err);
+    if (code != KG_OK && !a->told) {
         kg_log(KG_LOG_ERROR, "nobody is let in: %s", err.message);
     }
+    a->told = code != KG_OK;
     a->seen = now;
     a->seen_there = there;
-    a->read = true;
+    a->read = code == KG_OK || code == KG_E_INPUT; /* no descriptor, no memory: it is read again */
 }
 
 struct kg_svc_auth *kg_svc_auth_open(const char *folder, const char *worker, bool needed)

@@ -6,12 +6,16 @@
 
 void kg_svc_reply_json(struct kg_svc_exchange *x, int status, json_t *body)
 {
+    static const char large[] =
+        "{\"code\":\"too_large\",\"message\":\"the answer is too large\"}\n";
     struct kg_buf text;
     kg_buf_init(&text, 256u << 20);
     kg_json_dump(body, &text);
     kg_buf_addc(&text, '\n');
     json_decref(body);
-    kg_svc_reply(x, status, "application/json", text.data, text.len);
+    bool whole = kg_buf_ok(&text);
+    kg_svc_reply(x, whole ? status : 503, "application/json", whole ? text.data : large,
+                 whole ? text.len : sizeof large - 1);
     kg_buf_deinit(&text);
 }
 

@@ -33,8 +33,9 @@ struct kg_svc_store {
 };
 
 enum {
-    KG_SVC_LOOK_MOST = 5120, /* jobs that a page of a list may cost */
-    KG_SVC_TALLIES = 500,    /* kinds of ends that are counted apart; further ones are not */
+    KG_SVC_LOOK_MOST = 5120,       /* jobs that a page of a list may cost */
+    KG_SVC_CLAIM_BYTES = 32 << 20, /* of tasks, after which a claim takes no further job */
+    KG_SVC_TALLIES = 500,          /* kinds of ends that are counted apart; further ones are not */
     KG_SVC_MINUTES = 60
 };
 

@@ -10,7 +10,7 @@
 -- States are numbers of enum kg_svc_state: 0 waiting, 1 running, 2 done, 3 cancelled, 4 dead.
 local P, ATTEMPTS = 'kgym:', 3
 local LANE_WAIT_MS, TURN_MS = 60000, 15000 -- of lanes.h
-local TALLIES, MINUTES = 500, 60 -- of store.h
+local TALLIES, MINUTES, CLAIM_BYTES = 500, 60, 32 * 1048576 -- of store.h
 local EXPIRE_MOST, TRIM_MOST, EVENTS_KEEP_MS, LAST_KEEP_MS = 1000, 100, 3600000, 86400000
 local call = redis.call
 local at = 0
@@ -202,6 +202,25 @@ local function take(l, slot, ask)
   return j.id
 end
 
+-- What a taken job has changed in lanes that were read before: its lane waits for less, and its
+-- problem has a holder more. To read all lanes anew for each slot would take seconds.
+local function taken(known, name, lane, now)
+  for _, lanes in pairs(known) do
+    for i = #lanes, 1, -1 do
+      local l = lanes[i]
+      if l.name == name then l.holders = l.holders + 1 end
+      if l.lane == lane then
+        l.waiting, l.served = l.waiting - 1, now
+        if l.waiting == 0 then
+          table.remove(lanes, i)
+        else
+          l.first = call('ZRANGE', P .. 'lane:' .. lane, 0, 0)[1]
+        end
+      end
+    end
+  end
+end
+
 -- --- operations: each reads its arguments, then answers {word, ...} ---
 
 local op = {}
@@ -254,14 +273,19 @@ function op.claim()
     end
   end
   return function()
-    local out, busy = {'claimed'}, {}
+    local out, busy, bytes, known, now = {'claimed'}, {}, 0, {}, tonumber(ask.now)
     for pass = 1, 2 do
       for i, slot in ipairs(slots) do
-        local l = not busy[i] and choose(lanes_for(slot.offer), slot, tonumber(ask.now), pass == 2)
+        known[slot.offer] = known[slot.offer] or lanes_for(slot.offer)
+        local l = not busy[i] and bytes < CLAIM_BYTES and
+                  choose(known[slot.offer], slot, now, pass == 2)
         if l then
           busy[i] = true
           out[#out + 1] = int(i - 1)
-          out[#out + 1] = take(l, slot, ask)
+          local id = take(l, slot, ask)
+          taken(known, l.name, l.lane, now)
+          out[#out + 1] = id
+          bytes = bytes + #(call('HGET', P .. 'job:' .. id, 'task') or '')
         end
       end
     end

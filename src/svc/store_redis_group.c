@@ -139,6 +139,7 @@ static redisReply *send_group(struct kg_svc_redis *s, struct kg_err *err)
     head_arg(&head, "1");
     head_arg(&head, key);
     head_arg(&head, group);
+    bool before = s->doubt;
     s->doubt = true;
     bool sent = redisAppendFormattedCommand(s->write.c, head.data, head.len) == REDIS_OK &&
                 redisAppendFormattedCommand(s->write.c, s->args.data, s->args.len) == REDIS_OK;
@@ -149,7 +150,7 @@ static redisReply *send_group(struct kg_svc_redis *s, struct kg_err *err)
         return NULL;
     }
     redisReply *r = kg_svc_link_answer(s, &s->write, err);
-    s->doubt = r == NULL && s->write.c == NULL;
+    s->doubt = r == NULL && (before || s->write.c == NULL); /* an error now tells nothing of then */
     return r;
 }
 

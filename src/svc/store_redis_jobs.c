@@ -330,8 +330,7 @@ enum kg_code kg_svc_redis_give(const struct kg_svc_redis_op *op, const redisRepl
         *op->u.count = strtoll(kg_svc_redis_text(a, 1), NULL, 10);
     }
     if (strcmp(word, "taken") == 0) {
-        kg_fail(op->err, KG_E_USAGE, "the key belongs to job %.26s, which asked for something else",
-                kg_svc_redis_text(a, 1));
+        kg_fail(op->err, KG_E_USAGE, "the key belongs to a job that asked for something else");
     } else if (strcmp(word, "full") == 0) {
         kg_svc_redis_full(a, op->err);
     } else if (strcmp(word, "none") == 0) {

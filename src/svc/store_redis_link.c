@@ -190,6 +190,13 @@ static enum kg_code enter(struct kg_svc_redis *s, struct kg_svc_link *l, struct 
     return p->db != 0 ? done(command(s, l, err, 2, select), err) : KG_OK;
 }
 
+static void try_later(struct kg_svc_link *l)
+{
+    l->pause_ms = l->pause_ms == 0 ? PAUSE_MS : 2 * l->pause_ms;
+    l->pause_ms = l->pause_ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : l->pause_ms;
+    l->next_try_ms = now_ms() + l->pause_ms;
+}
+
 enum kg_code kg_svc_link_up(struct kg_svc_redis *s, struct kg_svc_link *l, struct kg_err *err)
 {
     if (l->c != NULL) {
@@ -208,9 +215,7 @@ enum kg_code kg_svc_link_up(struct kg_svc_redis *s, struct kg_svc_link *l, struc
     enum kg_code code = up ? enter(s, l, err) : broken(s, l, err);
     if (code != KG_OK) {
         kg_svc_link_down(l);
-        l->pause_ms = l->pause_ms == 0 ? PAUSE_MS : 2 * l->pause_ms;
-        l->pause_ms = l->pause_ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : l->pause_ms;
-        l->next_try_ms = now_ms() + l->pause_ms;
+        try_later(l);
         return code;
     }
     l->pause_ms = 0;
@@ -227,6 +232,9 @@ redisReply *kg_svc_link_ask(struct kg_svc_redis *s, struct kg_svc_link *l, struc
     redisReply *r = command(s, l, err, argc, argv);
     if (r == NULL && l->c == NULL && was_up && kg_svc_link_up(s, l, err) == KG_OK) {
         r = command(s, l, err, argc, argv);
+    }
+    if (r == NULL && l->c == NULL) { /* it takes connections and answers nothing */
+        try_later(l);
     }
     return r;
 }

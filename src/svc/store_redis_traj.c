@@ -86,8 +86,7 @@ static void refuse(const struct kg_svc_redis_op *op, const redisReply *a, const 
         kg_svc_redis_full(a, op->err);
     } else if (strcmp(word, "taken") == 0) {
         kg_fail(op->err, KG_E_USAGE,
-                "the key belongs to trajectory %.26s, which was opened with something else",
-                kg_svc_redis_text(a, 1));
+                "the key belongs to a trajectory that was opened with something else");
     } else if (strcmp(word, "over") == 0) {
         kg_fail(op->err, KG_E_USAGE, "the trajectory has ended");
     } else if (strcmp(word, "other") == 0) {

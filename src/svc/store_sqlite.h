@@ -21,6 +21,7 @@ enum sql {
     SQL_TASK_DROP,
     SQL_EVENT,
     SQL_LANES,
+    SQL_FIRST,
     SQL_CLAIM,
     SQL_SERVED,
     SQL_JOB, /* of the writer, within its group */

@@ -9,7 +9,7 @@
 struct choice {
     struct kg_svc_lane *lane;
     size_t n, cap;
-    const struct kg_svc_offer *of; /* whose lanes these are; NULL: they are out of date */
+    const struct kg_svc_offer *of; /* whose lanes these are; NULL: none are loaded */
 };
 
 /* Lanes that the offer serves. */
@@ -85,6 +85,31 @@ static enum kg_code take(struct kg_svc_sqlite *s, const struct kg_svc_ask *ask, 
     return e.code;
 }
 
+/* What the taken job has changed: its lane waits for less, and its problem has a holder more. To
+ * load all lanes anew for each slot would take seconds where there are many. */
+static enum kg_code taken(struct kg_svc_sqlite *s, struct choice *c, size_t at, int64_t now_ms,
+                          struct kg_err *err)
+{
+    struct kg_svc_lane *l = &c->lane[at];
+    for (size_t i = 0; i < c->n; i++) {
+        c->lane[i].holders += strcmp(c->lane[i].name, l->name) == 0;
+    }
+    l->served_ms = now_ms;
+    if (--l->waiting == 0) {
+        return KG_OK;
+    }
+    struct kg_err e = KG_ERR_INIT;
+    sqlite3_stmt *st = kg_svc_sql_bind(s, SQL_FIRST, &e, "i", l->id);
+    if (st != NULL && kg_svc_sql_row(s, st, &e) && sqlite3_column_text(st, 0) != NULL) {
+        snprintf(l->first, sizeof l->first, "%s", (const char *)sqlite3_column_text(st, 0));
+        sqlite3_reset(st);
+    }
+    if (e.code != KG_OK) {
+        *err = e;
+    }
+    return e.code;
+}
+
 enum kg_code kg_svc_sqlite_claim(struct kg_svc_store *store, const struct kg_svc_ask *ask,
                                  struct kg_svc_job *out, size_t *of, size_t *n, struct kg_err *err)
 {
@@ -97,8 +122,9 @@ enum kg_code kg_svc_sqlite_claim(struct kg_svc_store *store, const struct kg_svc
         return kg_fail_memory(err, KG_E_HOST, "no memory for %zu slots", ask->nslots);
     }
     enum kg_code code = KG_OK;
+    size_t bytes = 0;
     for (int others = 0; others < 2 && code == KG_OK; others++) {
-        for (size_t i = 0; i < ask->nslots && code == KG_OK; i++) {
+        for (size_t i = 0; i < ask->nslots && code == KG_OK && bytes < KG_SVC_CLAIM_BYTES; i++) {
             const struct kg_svc_offer *offer =
                 ask->slots[i].offer != NULL ? ask->slots[i].offer : &all;
             if (busy[i] || (c.of != offer && (code = load(s, offer, &c, err)) != KG_OK)) {
@@ -110,8 +136,9 @@ enum kg_code kg_svc_sqlite_claim(struct kg_svc_store *store, const struct kg_svc
             }
             code = take(s, ask, c.lane[at].id, c.lane[at].first, &out[*n], err);
             busy[i] = true;
+            bytes += strlen(out[*n].task);
             of[(*n)++] = i;
-            c.of = NULL; /* each choice sees what the one before has changed */
+            code = code == KG_OK ? taken(s, &c, at, ask->now_ms, err) : code;
         }
     }
     free(c.lane);

@@ -61,11 +61,9 @@ static enum kg_code known_key(struct kg_svc_sqlite *s, const struct kg_svc_job *
         *err = e;
         return e.code;
     }
-    return same ? KG_OK
-                : kg_fail(err, KG_E_USAGE,
-                          "the key belongs to job %s, which asked for something "
-                          "else",
-                          id);
+    return same
+               ? KG_OK
+               : kg_fail(err, KG_E_USAGE, "the key belongs to a job that asked for something else");
 }
 
 /* owner NULL: of all. */

@@ -158,6 +158,7 @@ const char *const kg_svc_sql[SQL_N] = {
                   "(SELECT min(id) FROM jobs INDEXED BY jobs_waiting"
                   " WHERE lane=lanes.id AND state=0)"
                   " FROM lanes WHERE waiting>0",
+    [SQL_FIRST] = "SELECT min(id) FROM jobs INDEXED BY jobs_waiting WHERE lane=?1 AND state=0",
     [SQL_CLAIM] = "UPDATE jobs SET state=1,attempts=attempts+1,fence=fence+1,claim=?2,worker=?3,"
                   "claim_until=?4,started=?5 WHERE id=?1 AND state=0",
     [SQL_SERVED] = "UPDATE lanes SET served=?2 WHERE id=?1",

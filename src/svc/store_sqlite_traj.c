@@ -108,11 +108,10 @@ static enum kg_code open_traj(struct kg_svc_store *store, const struct kg_svc_tr
         return e.code;
     }
     if (*known) {
-        return same ? KG_OK
-                    : kg_fail(err, KG_E_USAGE,
-                              "the key belongs to trajectory %s, which was opened with something "
-                              "else",
-                              id);
+        return same
+                   ? KG_OK
+                   : kg_fail(err, KG_E_USAGE,
+                             "the key belongs to a trajectory that was opened with something else");
     }
     const struct kg_svc_place *p = &t->head;
     st = kg_svc_sql_bind(s, SQL_TRAJ_OPEN, err, "tttttiiiitiit", t->id, t->key, t->body_hash,

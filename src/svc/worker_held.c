@@ -118,7 +118,7 @@ void kg_svc_worker_end_attempt(struct kg_svc_claimed *c, const char *outcome, js
         json_object_update(c->answer, more);
         json_decref(more);
         w->unheard++;
-        (void)retry_of(c);
+        evtimer_del(retry_of(c)); /* of a canary: it would send a second answer */
         send_answer(c);
     }
     kg_svc_worker_later(w->go_on, 0); /* the pool that told of it is done with it then */

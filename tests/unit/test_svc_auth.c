@@ -317,6 +317,56 @@ static void the_local_worker_has_a_token(void **state)
     kg_buf_deinit(&words);
 }
 
+/* An answer to a token, in *out. */
+static void told(const char *token, const char *method, const char *path, const char *body,
+                 int wanted, struct kg_buf *out)
+{
+    char headers[128];
+    snprintf(headers, sizeof headers, "Authorization: Bearer %s\r\n", token);
+    kg_buf_reset(out);
+    assert_int_equal(svc_request(method, path, headers, body, strlen(body), out), wanted);
+}
+
+/* Whoever knows an id, or guesses a key, and may not read learns no more than a state. */
+static void who_may_not_read_learns_the_state(void **state)
+{
+    static const char open[] = "{\"problem\": \"axpby\", \"max_turns\": 1}";
+    static const char keyed[] = "{\"problem\": \"axpby\", \"reply\": \"%s\", \"key\": \"k\"}";
+    char submits[KG_SVC_TOKEN_LEN], reads[KG_SVC_TOKEN_LEN], id[32], path[128], body[200];
+    struct kg_buf out;
+    (void)state;
+    add("s", KG_SVC_SUBMIT, submits);
+    add("r", KG_SVC_SUBMIT | KG_SVC_READ, reads);
+    svc_start("--jobs 1");
+    kg_buf_init(&out, 1 << 20);
+    snprintf(body, sizeof body, keyed, "one");
+    told(submits, "POST", "/v1/evaluations?wait=200", body, 200, &out);
+    json_t *j = json_loads(out.data, 0, NULL);
+    snprintf(id, sizeof id, "%s", svc_text(j, "id"));
+    json_decref(j);
+    snprintf(path, sizeof path, "/v1/evaluations/%s", id);
+    told(submits, "DELETE", path, "", 200, &out);
+    assert_non_null(strstr(out.data, id));
+    assert_non_null(strstr(out.data, "\"done\""));
+    assert_null(strstr(out.data, "no_code"));
+    assert_null(strstr(out.data, "axpby"));
+    told(reads, "DELETE", path, "", 200, &out);
+    assert_non_null(strstr(out.data, "no_code"));
+    snprintf(body, sizeof body, keyed, "two");
+    told(submits, "POST", "/v1/evaluations", body, 409, &out);
+    assert_null(strstr(out.data, id));
+    told(submits, "POST", "/v1/trajectories", open, 200, &out);
+    j = json_loads(out.data, 0, NULL);
+    snprintf(path, sizeof path, "/v1/trajectories/%s", svc_text(j, "id"));
+    json_decref(j);
+    told(submits, "DELETE", path, "", 200, &out);
+    assert_non_null(strstr(out.data, "\"ended\""));
+    assert_null(strstr(out.data, "axpby"));
+    told(reads, "DELETE", path, "", 200, &out);
+    assert_non_null(strstr(out.data, "axpby"));
+    kg_buf_deinit(&out);
+}
+
 /* A trainer that leaves its requests open can't shut the workers out. */
 static void a_token_holds_half_of_the_requests_at_most(void **state)
 {
@@ -493,6 +543,7 @@ int main(void)
         T(a_token_may_be_a_password),
         T(each_scope_opens_its_routes),
         T(the_local_worker_has_a_token),
+        T(who_may_not_read_learns_the_state),
         T(a_token_holds_half_of_the_requests_at_most),
         T(a_token_fills_its_own_part_of_the_queue),
         T(logs_hold_no_replies),

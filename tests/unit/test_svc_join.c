@@ -301,6 +301,8 @@ static void a_device_that_is_put_aside_gets_nothing(void **state)
     json_t *claim = claim_as("a", "\"cpu\"");
     snprintf(more, sizeof more, aside, "b"); /* a worker answers for its own devices */
     finish(400, claim, more);
+    snprintf(more, sizeof more, ", \"reason\": \"%0201d\"", 0); /* lists show it */
+    finish(400, claim, more);
     snprintf(more, sizeof more, aside, "a");
     finish(200, claim, more);
     finish(409, claim, more); /* under a claim that has ended nothing changes */

@@ -40,7 +40,7 @@ static enum kg_code commit_one(void)
 }
 
 struct wish {
-    const char *problem, *key, *hash;
+    const char *problem, *key, *hash, *task;
     enum kg_svc_priority priority;
     int64_t now_ms, deadline_ms;
     struct kg_svc_room room;
@@ -57,7 +57,7 @@ static void submit(const struct wish *w, char id[KG_ULID_LEN], bool *known, stru
     job.key = w->key != NULL ? w->key : "";
     job.device = "cpu";
     job.configuration = "{}";
-    job.task = "{\"text\":\"t\"}";
+    job.task = w->task != NULL ? w->task : "{\"text\":\"t\"}";
     job.priority = w->priority;
     job.created_ms = w->now_ms != 0 ? w->now_ms : T0;
     job.deadline_ms = w->deadline_ms;
@@ -986,6 +986,7 @@ static const struct plan {
     {SQL_BY_KEY, "jobs USING INDEX jobs_key (key=?)"},
     {SQL_TASK_DROP, "tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"},
     {SQL_LANES, "jobs USING INDEX jobs_waiting (lane=?)"},
+    {SQL_FIRST, "jobs USING INDEX jobs_waiting (lane=?)"},
     {SQL_CLAIM, "jobs USING PRIMARY KEY (id=?)"},
     {SQL_JOB, "jobs USING PRIMARY KEY (id=?)"},
     {SQL_TASK, "tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"},
@@ -1243,6 +1244,85 @@ static void a_store_has_one_server(void **state)
     assert_null(second);
 }
 
+enum { SLOTS = 3 };
+
+/* Three empty slots at once. Returns how many jobs they got. */
+static size_t claim_three(struct kg_svc_job job[SLOTS])
+{
+    static const char *const devices[] = {"cpu"};
+    static const struct kg_svc_slot slot[SLOTS] = {{.lane = ""}, {.lane = ""}, {.lane = ""}};
+    const struct kg_svc_ask ask = {.worker = "w",
+                                   .devices = devices,
+                                   .ndevices = 1,
+                                   .slots = slot,
+                                   .nslots = SLOTS,
+                                   .term_ms = 1000,
+                                   .now_ms = T0 + 1};
+    size_t of[SLOTS], n;
+    for (int i = 0; i < SLOTS; i++) {
+        kg_svc_job_init(&job[i]);
+    }
+    begin();
+    assert_int_equal(kind->claim(store, &ask, job, of, &n, &err), KG_OK);
+    commit();
+    return n;
+}
+
+static void give_up(struct kg_svc_job job[SLOTS])
+{
+    for (int i = 0; i < SLOTS; i++) {
+        kg_svc_job_deinit(&job[i]);
+    }
+}
+
+/* Each slot sees what the one before has taken. */
+static void slots_of_one_claim_spread(void **state)
+{
+    char id[4][KG_ULID_LEN];
+    struct kg_svc_job job[SLOTS];
+    (void)state;
+    add("a", KG_SVC_NORMAL, T0, id[0]);
+    add("a", KG_SVC_NORMAL, T0, id[1]);
+    add("a", KG_SVC_NORMAL, T0, id[2]);
+    add("b", KG_SVC_NORMAL, T0, id[3]);
+    assert_int_equal(claim_three(job), 3);
+    assert_string_equal(job[0].id, id[0]);
+    assert_string_equal(job[1].id, id[3]); /* nobody holds b */
+    assert_string_equal(job[2].id, id[1]);
+    give_up(job);
+    assert_int_equal(claim_three(job), 1);
+    assert_string_equal(job[0].id, id[2]);
+    give_up(job);
+    assert_int_equal(claim_three(job), 0);
+    give_up(job);
+}
+
+/* An answer that no worker can take would lose the attempts of all jobs in it. */
+static void a_claim_has_a_bound_of_bytes(void **state)
+{
+    enum { BYTES = 20 << 20 };
+    struct kg_svc_job job[SLOTS];
+    char id[KG_ULID_LEN], *task = calloc(1, BYTES + 1);
+    bool known;
+    (void)state;
+    assert_non_null(task);
+    memset(task, 'x', BYTES);
+    for (int i = 0; i < SLOTS; i++) {
+        const struct wish w = {.problem = "a", .task = task};
+        begin();
+        submit(&w, id, &known, &err);
+        assert_int_equal(commit_one(), KG_OK);
+    }
+    for (size_t want = SLOTS - 1; want > 0; want--) {
+        assert_int_equal(claim_three(job), want);
+        for (size_t i = 0; i < SLOTS; i++) {
+            assert_int_equal(strlen(job[i].task), i < want ? BYTES : 0);
+        }
+        give_up(job);
+    }
+    free(task);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define ALL                                                                                        \
     T(a_job_goes_through), T(a_key_names_one_job), T(a_full_queue_refuses),                        \
@@ -1251,10 +1331,10 @@ static void a_store_has_one_server(void **state)
         T(what_is_not_held_is_known_at_once), T(a_renewed_claim_lasts),                            \
         T(three_attempts_then_dead), T(a_cancelled_job_has_ended), T(a_deadline_ends_what_waits),  \
         T(a_slot_stays_with_its_problem), T(no_lane_starves), T(a_job_goes_where_it_can_run),      \
-        T(a_device_must_offer_all_that_is_needed), T(a_notice_is_kept_until_its_time),             \
-        T(events_and_lists), T(events_of_ended_jobs_go), T(old_events_that_stay_hide_none),        \
-        T(ends_are_counted), T(kinds_of_ends_are_bounded), T(pages_follow_each_other),             \
-        T(events_are_counted)
+        T(a_device_must_offer_all_that_is_needed), T(a_claim_has_a_bound_of_bytes),                \
+        T(slots_of_one_claim_spread), T(a_notice_is_kept_until_its_time), T(events_and_lists),     \
+        T(events_of_ended_jobs_go), T(old_events_that_stay_hide_none), T(ends_are_counted),        \
+        T(kinds_of_ends_are_bounded), T(pages_follow_each_other), T(events_are_counted)
 
 int main(void)
 {
