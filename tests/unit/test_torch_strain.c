@@ -189,6 +189,27 @@ static void a_law_is_not_left_out_for_want_of_memory(void **state)
     }
 }
 
+/* The call on moved inputs takes more than the others. Where it finds no memory beside a candidate
+ * it is made again without it: of these numbers the third call fails, once. */
+static void nor_for_want_of_memory_beside_a_candidate(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    put("third.py", HEAD "calls = []\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
+                         "        if x.abs().median() > 300:\n            calls.append(1)\n"
+                         "            if len(calls) == 3:\n"
+                         "                raise MemoryError('no')\n"
+                         "        return x * 2\n\n\ndef get_inputs():\n"
+                         "    return [torch.randn(8, 8)]\n\n\n"
+                         "def get_init_inputs():\n    return []\n");
+    expect("third.py",
+           HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n        return x * 2\n",
+           "ok", &r);
+    kg_record_deinit(&r);
+    assert_true(kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].cases[KG_TL_LARGE].applies);
+}
+
 /* The reference is stopped, as one is that gets no time; the next process of it is not. */
 static void stop_reference(enum kg_tlaw then)
 {
@@ -228,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_judge_that_is_not_started_is_asked_for_alone),
         cmocka_unit_test(nobody_is_blamed_before),
         cmocka_unit_test(a_law_is_not_left_out_for_want_of_memory),
+        cmocka_unit_test(nor_for_want_of_memory_beside_a_candidate),
         cmocka_unit_test(a_late_reference_is_asked_alone),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);

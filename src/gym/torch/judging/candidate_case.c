@@ -105,13 +105,16 @@ static enum kg_stage_result in_order(struct kg_evaluation *e, struct kg_tinstanc
     return step == KG_STAGE_PASS ? bind(e, c, stage, err) : step;
 }
 
-/* A reference that is late beside the candidate is asked again when that has ended. */
+/* A reference that is late beside the candidate, or lacks memory there, is asked again when that
+ * has ended. */
 static enum kg_code case_ready(struct kg_evaluation *e, struct kg_tinstance *s, enum kg_tlaw law,
                                struct kg_tcase **c, struct kg_err *err)
 {
     int64_t since = kg_clock_ns();
     enum kg_code code = kg_tcase_ready(e->w, s, law, c, err);
-    if (code == KG_E_PROBLEM && err->accident) {
+    bool late = code == KG_E_PROBLEM && err->accident;
+    bool starved = code == KG_E_HOST && err->strained && kg_torch_of(e->w)->beside;
+    if (late || starved) {
         kg_tcandidate_stop(e);
         *err = (struct kg_err)KG_ERR_INIT;
         code = kg_tcase_ready(e->w, s, law, c, err);

@@ -102,11 +102,13 @@ static enum kg_code self_oracle(struct kg_worker *w, struct kg_tinstance *s, str
 }
 
 /* It lives, and does not like these numbers. A call that lacks memory says nothing about them: who
- * takes it all would be spared the laws; but near ones take more than the problem's own. */
-static bool refuses(const struct kg_tinstance *s, const struct kg_dj_report *rep, bool near,
-                    enum kg_code code)
+ * takes it all would be spared the laws; but near ones take more than the problem's own, which
+ * counts where no candidate is there. */
+static bool refuses(const struct kg_worker *w, const struct kg_tinstance *s,
+                    const struct kg_dj_report *rep, bool near, enum kg_code code)
 {
-    return s->ref.up && (code == KG_E_PROBLEM || (near && rep->said == KG_TA_OUT_OF_MEMORY));
+    bool short_of = near && rep->said == KG_TA_OUT_OF_MEMORY && !kg_torch_of(w)->beside;
+    return s->ref.up && (code == KG_E_PROBLEM || short_of);
 }
 
 /* Where rounding the inputs changes the answer by more than the bound, an honest kernel that sums
@@ -125,7 +127,7 @@ static enum kg_code conditioned(struct kg_worker *w, struct kg_tinstance *s, str
         return err->code;
     }
     if (kg_treference_ask(w, s, call, "a call", &rep, err) != KG_OK) {
-        return refuses(s, &rep, true, err->code) ? KG_OK : err->code;
+        return refuses(w, s, &rep, true, err->code) ? KG_OK : err->code;
     }
     *chose = kg_tchoices_chose(s); /* of this reply: what follows may ask the reference again */
     if (c->after_id >= 0 && kg_tcase_keep_state(w, s, c, KG_DJ_FLOAT, true, err) != KG_OK) {
@@ -202,7 +204,7 @@ static enum kg_code both_answers(struct kg_worker *w, struct kg_tinstance *s, st
         enum kg_code code = s->single ? kg_tcase_afresh(w, s, c, err) : KG_OK;
         if (code == KG_OK) {
             code = kg_treference_ask(w, s, call, *wide ? "a call in double" : "a call", &rep, err);
-            *refused = code != KG_OK && refuses(s, &rep, near, code);
+            *refused = code != KG_OK && refuses(w, s, &rep, near, code);
         }
         if (code == KG_OK && oracle == s->single && c->after_id >= 0 && !tf32 &&
             c->law < KG_TL_BF16) {
