@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -461,6 +463,21 @@ static void pairs_without_primers_are_verified(void **state)
     assert_int_equal(kg_pairs_run(&in, &o, &result, &err), KG_E_USAGE);
 }
 
+/* Another process that wants the core all the time. */
+static pid_t spin_on_the_core(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET((size_t)cpu, &set);
+        sched_setaffinity(0, sizeof set, &set);
+        for (;;) {
+        }
+    }
+    return pid;
+}
+
 /* A pair in which a side did not have the core is repeated, so many times and no more. */
 static void waits_are_repeated(void **state)
 {
@@ -472,11 +489,17 @@ static void waits_are_repeated(void **state)
     o.least_life_ns = 0;
     o.primers = o.asides = false;
     o.waits = 5;
-    measure_with("sleeps", "#include <unistd.h>\n" HEAD ENTRY "{ usleep(1000); work(x, y, n); }\n",
-                 &o);
+    pid_t busy = spin_on_the_core();
+    measure_with("takes_long", HEAD ENTRY "{ for (int i = 0; i < 300; i++) work(x, y, n); }\n", &o);
+    kill(busy, SIGKILL);
+    waitpid(busy, NULL, 0);
     expect_measured();
     assert_int_equal(result.ratio.pairs, 4);
-    assert_in_range(result.process[0].verified, 4 * 6 + 1, 4 * 6 + 16);
+    assert_in_range(result.process[0].verified, 4 * 2 + 1, 4 * 6 + 16);
+    measure_with("sleeps", "#include <unistd.h>\n" HEAD ENTRY "{ usleep(1000); work(x, y, n); }\n",
+                 &o); /* of its own accord */
+    expect_measured();
+    assert_true(result.process[0].verified < 4 * 3);
     assert_true(result.ratio.ratio < 1);
 }
 

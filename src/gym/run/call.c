@@ -70,13 +70,14 @@ static enum kg_run_status release(struct kg_runner *r, int64_t deadline_ns, int6
 void kg_runner_call(struct kg_runner *r, const struct kg_wire_call *call, int64_t deadline_ns,
                     bool faults, struct kg_call_report *out)
 {
-    *out = (struct kg_call_report){.status = r->status, .faults = -1};
+    *out = (struct kg_call_report){.status = r->status, .faults = -1, .delayed_ns = -1};
     if (r->status != KG_RUN_OK) {
         return;
     }
     memcpy(&r->wire->call, call, sizeof *call);
     struct kg_task_stat before = {0}, after = {0};
     bool counted = faults && kg_rest_stat(r, &before);
+    int64_t delay = faults ? kg_rest_delay_ns(r) : -1;
     out->idle_cpu_ns = kg_runner_idle_ns(r);
     int64_t released_cpu_ns = r->idle_from_cpu_ns + out->idle_cpu_ns;
     out->status = release(r, deadline_ns, &out->window_ns);
@@ -84,6 +85,7 @@ void kg_runner_call(struct kg_runner *r, const struct kg_wire_call *call, int64_
         r->status = out->status;
         return;
     }
+    out->delayed_ns = delay;
     kg_rest_settle(r, out, &after);
     out->cpu_ns = r->idle_from_cpu_ns - released_cpu_ns;
     if (counted && after.faults >= before.faults) {

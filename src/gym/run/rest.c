@@ -72,9 +72,27 @@ int64_t kg_rest_cpu_ns(const struct kg_runner *r)
     return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+/* Time on a core, time without one, and turns on it; all 0 where nobody counts. */
+static int64_t delay_of(int fd)
+{
+    char text[96];
+    ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+    long long ran, delay, turns;
+    text[n > 0 ? n : 0] = 0;
+    return sscanf(text, "%lld %lld %lld", &ran, &delay, &turns) == 3 && turns > 0 ? delay : -1;
+}
+
+int64_t kg_rest_delay_ns(const struct kg_runner *r)
+{
+    int64_t own = delay_of(r->sched_fd[0]), broker = delay_of(r->sched_fd[1]);
+    return own < 0 || broker < 0 ? -1 : own + broker;
+}
+
 void kg_rest_settle(struct kg_runner *r, struct kg_call_report *report, struct kg_task_stat *at)
 {
     int64_t from = kg_rest_cpu_ns(r), pause_ns = PAUSE_NS;
+    int64_t delay = report->delayed_ns < 0 ? -1 : kg_rest_delay_ns(r);
+    report->delayed_ns = delay < 0 ? -1 : delay - report->delayed_ns;
     for (int i = 0; kg_rest_stat(r, at); i++) {
         bool lingers = kg_rest_cpu_ns(r) - from > KG_TAIL_SLACK_NS || i == MOST_PAUSES;
         bool sleeps = at->state == 'S';

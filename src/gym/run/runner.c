@@ -138,6 +138,9 @@ static enum kg_code observe(const struct kg_runner_spec *spec, struct kg_runner 
     }
     snprintf(path, sizeof path, "/proc/%d/syscall", (int)r->sandbox.pid);
     r->syscall_fd = open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)r->sandbox.pid);
+    r->sched_fd[0] = open(path, O_RDONLY | O_CLOEXEC);
+    r->sched_fd[1] = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     cpu_set_t set;
     CPU_ZERO(&set);
     bool together = spec->cpu >= 0 && sched_getaffinity(0, sizeof set, &set) == 0 &&
@@ -194,7 +197,7 @@ enum kg_code kg_runner_start(const struct kg_runner_spec *spec, int64_t deadline
     out->sandbox.pid = -1;
     out->sandbox.pidfd = -1;
     out->cancelled = spec->cancelled;
-    out->ctrl_fd = out->stat_fd = out->syscall_fd = -1;
+    out->ctrl_fd = out->stat_fd = out->syscall_fd = out->sched_fd[0] = out->sched_fd[1] = -1;
     if (bring_up(spec, out, err) != KG_OK) {
         return err->code;
     }
@@ -246,6 +249,8 @@ void kg_runner_stop(struct kg_runner *r)
     r->drain = NULL;
     close_fd(&r->stat_fd);
     close_fd(&r->syscall_fd);
+    close_fd(&r->sched_fd[0]);
+    close_fd(&r->sched_fd[1]);
     close_fd(&r->ctrl_fd);
     if (r->wire && r->wire != &r->last) {
         memcpy(&r->last, r->wire, sizeof r->last);

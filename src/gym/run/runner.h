@@ -59,6 +59,7 @@ struct kg_call_report {
     int64_t idle_cpu_ns; /* CPU time between the previous rest and this release */
     int64_t cpu_ns;      /* CPU time from this release until it was at rest */
     int64_t faults;      /* page faults within the window; -1: not counted */
+    int64_t delayed_ns;  /* for so long it, or the broker, was ready and had no core; -1: unknown */
     int threads;         /* threads after the call */
     bool unstopped;      /* it neither blocked nor could be stopped */
 };
@@ -83,6 +84,7 @@ struct kg_runner {
     struct kg_wire last;
     clockid_t cpu_clock;
     int stat_fd, syscall_fd;   /* /proc/PID/stat and syscall; syscall_fd -1: not permitted */
+    int sched_fd[2];           /* schedstat, of it and of the broker's thread; -1: there is none */
     int64_t idle_slack_ns;     /* one of the two slacks above */
     bool frozen;               /* stopped by a signal, not only blocked */
     enum kg_run_status status; /* if not OK, every further call returns it */
@@ -100,8 +102,8 @@ enum kg_code kg_runner_start(const struct kg_runner_spec *spec, int64_t deadline
 /* Why the start of this runner ended in another status than KG_RUN_OK, for messages; never empty.
  * Lives as long as *r. */
 const char *kg_runner_unloaded(const struct kg_runner *r);
-/* Makes one call: writes the words, releases, waits. faults: count page faults, by two reads of
- * /proc outside the window. Failures are in the report. */
+/* Makes one call: writes the words, releases, waits. faults: count page faults, and delays, by
+ * reads of /proc outside the window. Failures are in the report. */
 void kg_runner_call(struct kg_runner *r, const struct kg_wire_call *call, int64_t deadline_ns,
                     bool faults, struct kg_call_report *out);
 /* CPU time since the runner came to rest after its last call. On one core an honest runner shows
