@@ -19,6 +19,12 @@ static bool is_kind(const struct kg_pooled_case *c, const struct kg_case_pool_ki
            c->c.edited == k->edited && (c->c.jitter == 0) == k->aligned;
 }
 
+/* It may be drawn: in this round it was not. Before the first round any may. */
+static bool is_left(const struct kg_case_pool *pool, const struct kg_pooled_case *c)
+{
+    return pool->round == 0 || c->round != pool->round;
+}
+
 /* A slot for a new case: an unused one, else the oldest of the pool. */
 static struct kg_pooled_case *free_slot(struct kg_case_pool *pool)
 {
@@ -59,7 +65,7 @@ bool kg_case_pool_has(const struct kg_case_pool *pool, const struct kg_case_pool
 {
     for (size_t i = 0; i < KG_CASE_POOL_MAX; i++) {
         const struct kg_pooled_case *c = &pool->cases[i];
-        if (is_kind(c, kind) && (pool->round == 0 || c->round != pool->round)) {
+        if (is_kind(c, kind) && is_left(pool, c)) {
             return true;
         }
     }
@@ -78,7 +84,7 @@ bool kg_case_pool_draw(struct kg_case_pool *pool, const struct kg_problem *p,
         if (is_kind(c, kind)) {
             all++;
             oldest = !oldest || c->age < oldest->age ? c : oldest;
-            if (pool->round == 0 || c->round != pool->round) {
+            if (is_left(pool, c)) {
                 have[n++] = c;
             }
         }

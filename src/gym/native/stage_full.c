@@ -22,7 +22,13 @@ static void add(struct plan *p, enum kg_variant v, enum kg_law law, bool edited,
     }
 }
 
-#define FEW_THERE 8 /* of so many, all but one */
+#define SOME 2 /* of so many evaluations all but one ask at the default */
+#define MANY 8
+
+static enum kg_variant default_but_one_in(struct kg_evaluation *e, uint64_t n)
+{
+    return kg_rng_below(&e->rng, n) > 0 ? KG_VARIANT_DEFAULT : KG_VARIANT_QUARTER;
+}
 
 /* Laws are asked at small shapes, because that is cheap and a kernel does not know the law; and in
  * turn at larger ones and at the default. Where timing makes few calls, which have other laws, too,
@@ -36,8 +42,7 @@ static enum kg_variant law_shape(struct kg_evaluation *e, enum kg_law law)
     if (e->w->config.variants == KG_VARIANTS_FEW) {
         const struct kg_case_pool_kind there = {KG_VARIANT_DEFAULT, law, false, true};
         bool has = kg_case_pool_has(&kg_native_of(e->w)->pool, &there);
-        return kg_rng_below(&e->rng, has ? FEW_THERE : 2) > 0 ? KG_VARIANT_DEFAULT
-                                                              : KG_VARIANT_QUARTER;
+        return default_but_one_in(e, has ? MANY : SOME);
     }
     return at[(law + e->w->evaluations / LAW_SHAPE_TURN) % (sizeof at / sizeof *at)];
 }
@@ -79,21 +84,15 @@ static void add_strays(struct kg_evaluation *e, struct plan *p, bool aligned)
     }
 }
 
-/* An edit at the published shape in half of the evaluations: a kernel may keep answers there only.
- */
-static enum kg_variant edit_shape(struct kg_evaluation *e)
-{
-    return kg_rng_below(&e->rng, 2) == 0 ? KG_VARIANT_DEFAULT : KG_VARIANT_QUARTER;
-}
-
 /* The five multi-input variants (original, dims x2, new seed, larger dims, reduced-precision
  * values), then value laws, strays, precision probe, ones, single edit, spike and large values.
  * The new seed follows the original at once: same shape, same addresses, so that whatever was kept
  * for a shape or an address is asked for. Both come back at the end, after a law at the default
  * shape and the other way round: what is kept only after many calls is asked for then, and what is
  * renewed only when more is needed (a table for the largest index so far) is not renewed in one of
- * the two orders. Where inputs are few, each thing is asked once. Reduced-precision values are a
- * law like others: their shape takes its turn. */
+ * the two orders. Where inputs are few, nothing comes back, and the edit is asked at the default,
+ * too: a kernel may keep answers there only. Reduced-precision values are a law like others: their
+ * shape takes its turn. */
 static void plan_full(struct kg_evaluation *e, struct plan *p)
 {
     add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
@@ -106,7 +105,7 @@ static void plan_full(struct kg_evaluation *e, struct plan *p)
         add_strays(e, p, true);
         add_strays(e, p, false);
         add_law(e, p, KG_LAW_PRECISION, KG_VARIANT_DEFAULT);
-        add(p, edit_shape(e), KG_LAW_OWN, true, false);
+        add(p, default_but_one_in(e, SOME), KG_LAW_OWN, true, false);
         return;
     }
     add(p, KG_VARIANT_DEFAULT, KG_LAW_OWN, false, true);
