@@ -14,7 +14,7 @@ struct kg_svc_auth {
     char path[4200];
     const char *folder;
     char worker[KG_SHA256_HEX]; /* hash; "": none */
-    bool needed, there, read, seen_there, told;
+    bool needed, there, read, seen_there;
     struct stat seen; /* of the file that `token` was read from */
     struct kg_svc_token *token;
     size_t n;
@@ -32,15 +32,15 @@ static void refresh(struct kg_svc_auth *a)
     struct kg_err err = KG_ERR_INIT;
     struct stat now = {0};
     bool there = stat(a->path, &now) == 0 || errno != ENOENT;
-    if (a->read && there == a->seen_there && same(&now, &a->seen)) {
+    bool known = there == a->seen_there && same(&now, &a->seen);
+    if (a->read && known) {
         return;
     }
     free(a->token);
     enum kg_code code = kg_svc_tokens_load(a->folder, &a->token, &a->n, &a->there, &err);
-    if (code != KG_OK && !a->told) {
+    if (code != KG_OK && !known) {
         kg_log(KG_LOG_ERROR, "nobody is let in: %s", err.message);
     }
-    a->told = code != KG_OK;
     a->seen = now;
     a->seen_there = there;
     a->read = code == KG_OK || code == KG_E_INPUT; /* no descriptor, no memory: it is read again */
