@@ -489,6 +489,14 @@ static void inputs_that_stay(void **state)
     kg_record_deinit(&r);
 }
 
+/* One whose state changes in a call, and one whose answer depends on the seed. */
+static const char normed[] =
+    HEAD "class ModelNew(nn.Module):\n    def __init__(self, cols):\n"
+         "        super().__init__()\n        self.norm = nn.BatchNorm1d(cols)\n\n"
+         "    def forward(self, x):\n        return self.norm(x)\n";
+static const char dropped[] = HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+                                   "        return F.dropout(x, 0.5, training=True)\n";
+
 static void other_problems(void **state)
 {
     (void)state;
@@ -500,15 +508,8 @@ static void other_problems(void **state)
          HEAD "class ModelNew(nn.Module):\n    def forward(self, x, index):\n"
               "        y = x.index_select(0, index)\n        return y, y.max(dim=1).indices\n",
          true, false, true},
-        {"running.py",
-         HEAD "class ModelNew(nn.Module):\n    def __init__(self, cols):\n"
-              "        super().__init__()\n        self.norm = nn.BatchNorm1d(cols)\n\n"
-              "    def forward(self, x):\n        return self.norm(x)\n",
-         false, true, false},
-        {"chance.py",
-         HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n"
-              "        return F.dropout(x, 0.5, training=True)\n",
-         false, false, false},
+        {"running.py", normed, false, true, false},
+        {"chance.py", dropped, false, false, false},
         {"halves.py",
          HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n"
               "        return torch.where(torch.rand_like(x) < 0.5, x, torch.zeros_like(x))\n",
@@ -542,15 +543,8 @@ static void launched_ahead(void **state)
         bool ahead;
     } list[] = {
         {"affine.py", good, true},
-        {"running.py",
-         HEAD "class ModelNew(nn.Module):\n    def __init__(self, cols):\n"
-              "        super().__init__()\n        self.norm = nn.BatchNorm1d(cols)\n\n"
-              "    def forward(self, x):\n        return self.norm(x)\n",
-         false},
-        {"chance.py",
-         HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n"
-              "        return F.dropout(x, 0.5, training=True)\n",
-         false},
+        {"running.py", normed, false},
+        {"chance.py", dropped, false},
         {"affine.py", good, false}, /* nobody asks for it */
     };
     need_torch();
