@@ -273,6 +273,35 @@ static void streams_take_turns(void **state)
            " true, true]");
 }
 
+/* Memory that is kept for later calls goes back where it is too much. What the pool over OUT has
+ * taken, in OUT or beside it, is not counted. */
+static void too_much_is_given_back(void **state)
+{
+    (void)state;
+    expect("import ctypes\n"
+           "from kgym_harness import cuda\n"
+           "MB, gone, used = 1 << 20, [], [0, 0]\n"
+           "class Lib:\n"
+           "    def kg_out_used(self, arena, outside):\n"
+           "        arena._obj.value, outside._obj.value = used\n"
+           "class Block:\n    may_keep = 0\n"
+           "place = cuda.Cuda.__new__(cuda.Cuda)\n"
+           "vars(place).update(device='cpu', lib=Lib(), block=Block)\n"
+           "torch.cuda.memory_allocated = lambda device: 100 * MB\n"
+           "torch.cuda.empty_cache = lambda: gone.append(True)\n"
+           "def spares(reserved, may_keep, *taken):\n"
+           "    gone.clear()\n"
+           "    used[:] = [n * MB for n in taken]\n"
+           "    torch.cuda.memory_reserved = lambda device: reserved * MB\n"
+           "    Block.may_keep = may_keep * MB\n"
+           "    place.spare()\n"
+           "    return bool(gone)\n"
+           "print(json.dumps([spares(612, 0, 0, 0), spares(613, 0, 0, 0), spares(900, 800, 0, 0),\n"
+           "                  spares(901, 800, 0, 0), spares(1100, 500, 300, 188),\n"
+           "                  spares(1100, 500, 300, 187)]))\n",
+           "[false, true, false, true, false, true]");
+}
+
 /* What a runner does in which order, where the device can hold work back and where it cannot. The
  * nonce comes with the release; work that is held back has been launched and its answer described
  * by then. */
@@ -521,6 +550,7 @@ int main(void)
         cmocka_unit_test(copies_go_beside_what_lies_in_the_region),
         cmocka_unit_test(slices_are_joined_in_the_region),
         cmocka_unit_test(streams_take_turns),
+        cmocka_unit_test(too_much_is_given_back),
         cmocka_unit_test(launches_ahead_of_the_release),
         cmocka_unit_test(classes_of_exceptions),
         cmocka_unit_test(strides_of_a_move),
