@@ -47,7 +47,8 @@ class Cuda:
         self.lib.kg_probe_cuda_error.restype = c.c_char_p
         self.lib.kg_probe_cuda_null.argtypes = [c.c_void_p]
         self.lib.kg_probe_cuda_finish.argtypes = [c.c_void_p, c.c_uint32, c.c_int64]
-        self.lib.kg_probe_cuda_gate.argtypes = [c.c_void_p, c.c_void_p, c.c_uint32]
+        for held in (self.lib.kg_probe_cuda_gate, self.lib.kg_probe_cuda_post):
+            held.argtypes = [c.c_void_p, c.c_void_p, c.c_uint32]
         self.lib.kg_out_range.argtypes = [c.c_uint64, c.c_uint64]
         self.lib.kg_out_shuffle.restype = c.c_uint32
         self.lib.kg_out_shuffle.argtypes = [c.c_void_p]
@@ -315,6 +316,11 @@ class Cuda:
         end, so nothing can be held back there."""
         stream = self.streams[self.turn].cuda_stream
         return not self.fresh and self.lib.kg_probe_cuda_gate(base, stream, number) == 0
+
+    def post_behind(self, base, number):
+        """As in host.Host, on the stream of the call."""
+        stream = self.streams[self.turn].cuda_stream
+        return self.lib.kg_probe_cuda_post(base, stream, number) == 0
 
     def rehearse(self):
         """Runs an operator on no elements, which launches nothing. It takes the same way

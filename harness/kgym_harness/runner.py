@@ -316,7 +316,7 @@ class Runner:
 
     def _finish(self, status, reply):
         """Writes and posts the answer. Kernels of a call may still run, so everything else is
-        done meanwhile."""
+        done meanwhile. Where the device posts it, posting it again changes nothing."""
         if not self.ahead:
             self._await_release()
         for stream in (sys.stdout, sys.stderr):
@@ -326,9 +326,10 @@ class Runner:
                 pass
         self._write(status, reply)
         if self.ahead:
+            if status == wire.OK:
+                self.place.post_behind(self.base, self.number)
             self._await_release()
             self.begun = time.perf_counter_ns()
-            self._echo()
         if self.begun is not None:
             try:
                 if self.place.finish(self.base, self.seen, self.begun):
@@ -346,11 +347,6 @@ class Runner:
         ctypes.memmove(self.base + wire.Wire.reply.offset, text, len(text))
         w.reply_bytes = len(text)
         w.status = status
-        self._echo()
-
-    def _echo(self):
-        """The nonce comes with the release."""
-        w = self.wire
         w.echo[0], w.echo[1] = w.nonce[0], w.nonce[1]
 
 

@@ -38,6 +38,9 @@ KG_PROBE_API int kg_probe_cuda_finish(struct kg_twire *w, uint32_t number, int64
 /* What is put on the stream from now on begins when command `number` is released. Returns 0; -1:
  * this driver cannot, and nothing is held back. One control block per process. */
 KG_PROBE_API int kg_probe_cuda_gate(struct kg_twire *w, void *stream, uint32_t number);
+/* After the gate: when what is on the stream now is done, the device posts the answer to command
+ * `number`, which must stand in *w by then. Returns 0; -1: it does not. */
+KG_PROBE_API int kg_probe_cuda_post(struct kg_twire *w, void *stream, uint32_t number);
 /* The last failure as text. */
 KG_PROBE_API const char *kg_probe_cuda_error(void);
 /* As kg_probe_wait, but polls for 20 ms before it sleeps. The release of an announced command

@@ -468,6 +468,15 @@ int cuStreamWaitValue32_v2(struct kg_cu_stream *stream, kg_cu_ptr at, uint32_t v
     (void)value;
     return flags == 0 && at % 4 == 0 && at >= told_of && at + 4 <= told_end ? 0 : 1;
 }
+int cuStreamWriteValue32_v2(struct kg_cu_stream *stream, kg_cu_ptr at, uint32_t value,
+                            unsigned flags)
+{
+    if (cuStreamWaitValue32_v2(stream, at, value, flags) != 0) {
+        return 1;
+    }
+    *(uint32_t *)(uintptr_t)at = value;
+    return 0;
+}
 int cuMemcpyHtoDAsync_v2(kg_cu_ptr to, const void *from, size_t bytes, struct kg_cu_stream *stream)
 {
     (void)stream;

@@ -21,6 +21,7 @@ struct probe {
     __typeof__(kg_probe_cuda_finish) *finish;
     __typeof__(kg_probe_cuda_sync) *sync;
     __typeof__(kg_probe_cuda_gate) *gate;
+    __typeof__(kg_probe_cuda_post) *post;
     __typeof__(kg_probe_cuda_error) *error;
     __typeof__(kg_out_range) *range;
     __typeof__(kg_out_used) *used;
@@ -44,14 +45,15 @@ static bool probe_load(struct probe *p)
     *(void **)&p->finish = dlsym(library, "kg_probe_cuda_finish");
     *(void **)&p->sync = dlsym(library, "kg_probe_cuda_sync");
     *(void **)&p->gate = dlsym(library, "kg_probe_cuda_gate");
+    *(void **)&p->post = dlsym(library, "kg_probe_cuda_post");
     *(void **)&p->error = dlsym(library, "kg_probe_cuda_error");
     *(void **)&p->range = dlsym(library, "kg_out_range");
     *(void **)&p->used = dlsym(library, "kg_out_used");
     *(void **)&p->shuffle = dlsym(library, "kg_out_shuffle");
     *(void **)&p->alloc = dlsym(library, "kg_out_alloc");
     *(void **)&p->give = dlsym(library, "kg_out_free");
-    return p->attach && p->null && p->finish && p->sync && p->gate && p->error && p->range &&
-           p->used && p->shuffle && p->alloc && p->give;
+    return p->attach && p->null && p->finish && p->sync && p->gate && p->post && p->error &&
+           p->range && p->used && p->shuffle && p->alloc && p->give;
 }
 
 /* A child, born before anybody has opened the device, does `work` once it has got two descriptors;
@@ -158,23 +160,25 @@ static void *release_late(void *arg)
     return NULL;
 }
 
-/* What is launched behind the gate is not done before the word is there. The fake device does not
- * wait; it refuses a place in memory that it was not told of. */
+/* What is launched behind the gate is not done before the word is there, and the device posts it.
+ * The fake device does not wait; it refuses a place in memory that it was not told of. Code is
+ * loaded first: a device that holds something back loads none. */
 static int held_back(const struct probe *p, const int fds[2], uint64_t bytes)
 {
-    static struct kg_twire w;
+    static _Alignas(4096) struct kg_twire w;
     struct kg_probe_map m;
     struct release r = {&w, 41, 0};
     pthread_t thread;
     bool real = getenv("KGYM_LIBCUDA") == NULL;
-    if (p->gate(&w, NULL, 41) == 0) {
+    if (p->gate(&w, NULL, 41) == 0 || p->post(&w, NULL, 41) == 0) {
         return 1; /* not attached yet */
     }
-    if (p->attach(0, fds[0], bytes, fds[1], bytes, &m) != 0) {
+    if (p->attach(0, fds[0], bytes, fds[1], bytes, &m) != 0 || p->null(NULL) != 0) {
         return 2;
     }
     for (int i = 0; i < 3; i++, r.number += 1000000000u) { /* numbers wrap */
-        if (p->gate(&w, NULL, r.number) != 0 || p->null(NULL) != 0) {
+        if (p->gate(&w, NULL, r.number) != 0 || p->null(NULL) != 0 ||
+            p->post(&w, NULL, r.number) != 0 || (real && atomic_load(&w.done) == r.number)) {
             return 3;
         }
         if (pthread_create(&thread, NULL, release_late, &r) != 0 || p->sync() != 0) {
@@ -182,7 +186,7 @@ static int held_back(const struct probe *p, const int fds[2], uint64_t bytes)
         }
         int64_t done = kg_clock_ns();
         pthread_join(thread, NULL);
-        if (real && (r.ns == 0 || done < r.ns)) {
+        if ((real && (r.ns == 0 || done < r.ns)) || atomic_load(&w.done) != r.number) {
             return 5;
         }
     }

@@ -303,8 +303,8 @@ static void too_much_is_given_back(void **state)
 }
 
 /* What a runner does in which order, where the device can hold work back and where it cannot. The
- * nonce comes with the release; work that is held back has been launched and its answer described
- * by then. */
+ * nonce of such a call comes with its announcement: work that is held back has been launched, its
+ * answer described, and the device told to post it, before the release. */
 static void launches_ahead_of_the_release(void **state)
 {
     (void)state;
@@ -317,6 +317,8 @@ static void launches_ahead_of_the_release(void **state)
         "    def hold_back(self, base, number):\n"
         "        log.append('hold %d' % number)\n"
         "        return self.holds\n"
+        "    def post_behind(self, base, number):\n"
+        "        log.append('post %d' % number if w.echo[0] == 77 else 'not yet')\n"
         "    def around_call(self, wide, usual=True):\n"
         "        return contextlib.nullcontext()\n"
         "    def returned(self):\n        pass\n"
@@ -340,7 +342,8 @@ static void launches_ahead_of_the_release(void **state)
         "    r.watch = types.SimpleNamespace(window=contextlib.nullcontext)\n"
         "    r.seen, r.number, r.begun, r.ahead = 4, 5, None, False\n"
         "    r.path, r.device, Place.holds = 'x', torch.device('cpu'), holds\n"
-        "    w.flags, w.command, w.echo[0], w.nonce[0] = flags, CALL, 0, 0\n"
+        "    w.flags, w.command, w.echo[0] = flags, CALL, 0\n"
+        "    w.nonce[0] = 77 if flags else 0\n"
         "    w.request_bytes = 0\n"
         "    r.subject = types.SimpleNamespace(call=lambda *a: call(answer))\n"
         "    r._put = lambda answer: log.append('put') if answer else 1 / 0\n"
@@ -350,7 +353,7 @@ static void launches_ahead_of_the_release(void **state)
         "print(json.dumps([runs(0, True, 1), runs(wire.AHEAD, True, 1),\n"
         "                  runs(wire.AHEAD, False, 1), runs(wire.AHEAD, True, 0)]))\n",
         "[[\"release\", \"call\", \"put\", \"wait\", 0],"
-        " [\"hold 5\", \"call\", \"put\", \"release\", \"wait\", 0],"
+        " [\"hold 5\", \"call\", \"put\", \"post 5\", \"release\", \"wait\", 0],"
         " [\"hold 5\", \"release\", \"call\", \"put\", \"wait\", 0],"
         " [\"hold 5\", \"call\", \"release\", \"wait\", 1]]");
 }

@@ -136,10 +136,12 @@ struct kg_cu_mem_access { /* CUmemAccessDesc */
        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,                \
        struct kg_cu_stream *stream, void **params, void **extra))
 
-/* Functions that a driver may lack: the second came with CUDA 11.7. */
+/* Functions that a driver may lack: those of streams came with CUDA 11.7. */
 #define KG_CU_GATE_FUNCTIONS(X)                                                                    \
     X(host_register, cuMemHostRegister_v2, (void *at, size_t bytes, unsigned flags))               \
     X(stream_wait, cuStreamWaitValue32_v2,                                                         \
+      (struct kg_cu_stream *stream, kg_cu_ptr at, uint32_t value, unsigned flags))                 \
+    X(stream_write, cuStreamWriteValue32_v2,                                                       \
       (struct kg_cu_stream *stream, kg_cu_ptr at, uint32_t value, unsigned flags))
 
 /* X(field, symbol, parameters): NVRTC's functions; each returns an nvrtcResult, 0 for success. */

@@ -103,7 +103,8 @@ static void take_inputs_away(struct kg_dj_state *s, const struct kg_dj_command *
     }
 }
 
-/* Fills the control block. With KG_TF_DRAWS the seed is withheld until the release. */
+/* Fills the control block. With KG_TF_DRAWS the seed is withheld until the release; an answer that
+ * is described ahead of it needs the nonce. */
 static void write_request(const struct kg_dj_command *k)
 {
     struct kg_twire *w = k->port->wire;
@@ -112,6 +113,9 @@ static void write_request(const struct kg_dj_command *k)
     w->flags = (k->req->flags & ~(uint32_t)KG_TF_BIND) | (k->binds ? KG_TF_BIND : 0);
     w->request_bytes = 0;
     w->seed = k->req->flags & KG_TF_DRAWS ? 0 : k->req->seed;
+    if (k->req->flags & KG_TF_AHEAD) {
+        memcpy(w->nonce, k->nonce, sizeof w->nonce);
+    }
     w->nrequest = data ? k->c->n : 0;
     if (data) {
         memcpy(w->in, k->c->leaf, k->c->n * sizeof *w->in);
