@@ -73,13 +73,13 @@ static void run_unwritten(void **p)
 }
 static void run_digest(void **p)
 {
-    kg_digest(ARG(struct spans, 0), ARG(u64, 1), ARG(u64, 2), ARG(u64 *, 3), ARG(u32 *, 4),
-              ARG(u64 *, 5));
+    kg_digest(ARG(struct spans, 0), ARG(struct turns, 1), ARG(u64, 2), ARG(u64, 3), ARG(u64 *, 4),
+              ARG(u32 *, 5), ARG(u64 *, 6));
 }
 static void run_take(void **p)
 {
-    kg_take(ARG(struct spans, 0), ARG(struct takes, 1), ARG(u64, 2), ARG(u64, 3), ARG(u64, 4),
-            ARG(u64 *, 5), ARG(u64 *, 6), ARG(u32 *, 7), ARG(u64 *, 8));
+    kg_take(ARG(struct spans, 0), ARG(struct turns, 1), ARG(struct takes, 2), ARG(u64, 3),
+            ARG(u64, 4), ARG(u64, 5), ARG(u64 *, 6), ARG(u64 *, 7), ARG(u32 *, 8), ARG(u64 *, 9));
 }
 static void run_flush(void **p)
 {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cuda_rig.h"
+#include "gym/device/cuda.h"
 #include "gym/device/device_law.h"
 #include "gym/device/difference.h"
 
@@ -241,6 +242,51 @@ static void a_changed_bit_changes_the_digest(void **state)
     r->d.ops->free(&r->d, a);
 }
 
+static void a_changed_bit_of_any_piece_changes_the_digest(void **state)
+{
+    struct rig *r = *state;
+    uint64_t most = 7 * KG_CUDA_PIECE, a = rig_alloc(r, most);
+    unsigned char *v = rig_bytes(most, 6), x;
+    r->d.ops->upload(&r->d, a, v, most);
+    for (uint64_t n = most - 4097; n > KG_CUDA_PIECE; n -= 2 * KG_CUDA_PIECE + 99) {
+        struct kg_digest whole = digest_of(r, a, n);
+        for (uint64_t i = 12345; i < n; i += KG_CUDA_PIECE) {
+            x = v[i] ^ 1;
+            r->d.ops->upload(&r->d, a + i, &x, 1);
+            assert_false(same(whole, digest_of(r, a, n)));
+            r->d.ops->upload(&r->d, a + i, &v[i], 1);
+        }
+        x = v[n - 1] ^ 1;
+        r->d.ops->upload(&r->d, a + n - 1, &x, 1);
+        assert_false(same(whole, digest_of(r, a, n)));
+        r->d.ops->upload(&r->d, a + n - 1, &v[n - 1], 1);
+        assert_true(same(whole, digest_of(r, a, n)));
+    }
+    free(v);
+    r->d.ops->free(&r->d, a);
+}
+
+/* Each piece comes once, and after any number of them each quarter has had its share, but for a few
+ * pieces. */
+static void a_digest_prefers_no_part(void **state)
+{
+    (void)state;
+    for (uint64_t n = 1; n <= UINT16_MAX + 1; n = n < 700 ? n + 1 : n * 7 / 6) {
+        uint64_t by = kg_cuda_turn(n * KG_CUDA_PIECE - 1), had[4] = {0};
+        unsigned char *seen = calloc(n, 1);
+        assert_non_null(seen);
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t piece = (uint32_t)i * (uint32_t)by % (uint32_t)n;
+            assert_int_equal(seen[piece]++, 0);
+            had[piece * 4 / n]++;
+            for (int q = 0; n >= 8 && n <= UINT16_MAX && q < 4; q++) {
+                assert_true(fabs((double)had[q] - (double)(i + 1) / 4) <= 3 + (double)n / 100);
+            }
+        }
+        free(seen);
+    }
+}
+
 /* A tensor of one dtype in which some elements, single and in runs, hold the pattern. */
 static void take_one(struct rig *r, enum kg_tdtype t, uint64_t n, uint64_t off, uint64_t seed)
 {
@@ -430,6 +476,8 @@ int main(void)
         cmocka_unit_test(a_byte_that_differs_is_found),
         cmocka_unit_test(equal_bytes_have_equal_digests_wherever_they_are),
         cmocka_unit_test(a_changed_bit_changes_the_digest),
+        cmocka_unit_test(a_changed_bit_of_any_piece_changes_the_digest),
+        cmocka_unit_test(a_digest_prefers_no_part),
         cmocka_unit_test(what_was_not_written_is_counted_as_on_the_host),
         cmocka_unit_test(many_tensors_are_taken_at_once),
         cmocka_unit_test(sixteen_bit_floats_widen_as_on_the_host),

@@ -17,6 +17,7 @@
 #define KG_CUDA_SPANS    64   /* spans of one launch: SPANS of kernels/memory.cu */
 #define KG_CUDA_PARTS    1024 /* most blocks of a kernel that leaves partial results */
 #define KG_CUDA_PART_MAX 64   /* bytes of one partial result, at most */
+#define KG_CUDA_PIECE    ((uint64_t)2 << 20) /* bytes that a digest reads before it goes elsewhere */
 /* Most exported regions, in use or idle. */
 #define KG_CUDA_EXPORTS 64
 
@@ -74,6 +75,9 @@ static inline struct kg_cuda *kg_cuda_of(struct kg_device *d)
 /* Remembers a failure; the next call that can report one does so. Returns true if code is
  * success. */
 bool kg_cuda_note(struct kg_cuda *c, int code, const char *what);
+/* How many pieces further a digest of so many bytes goes on after each: so that each piece comes
+ * once, and none is preferred. */
+uint32_t kg_cuda_turn(uint64_t bytes);
 /* Number of blocks for n items of one thread each: at least 1, at most `most`. */
 unsigned kg_cuda_blocks(const struct kg_cuda *c, uint64_t n, unsigned most);
 /* Launches a kernel on the device's stream, with `rows` blocks in y. A failure is remembered by

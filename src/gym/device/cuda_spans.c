@@ -3,6 +3,9 @@
 #include "gym/device/cuda.h"
 
 #define RUN 16 /* bytes; in a tensor of integers a shorter run of the pattern may be chance */
+#define GOLDEN                                                                                     \
+    0.6180339887498949 /* steps of so much of a round spread evenly, after any number              \
+                        */
 
 struct spans { /* as in kernels/memory.cu */
     uint64_t at[KG_CUDA_SPANS], bytes[KG_CUDA_SPANS];
@@ -11,6 +14,33 @@ struct spans { /* as in kernels/memory.cu */
 struct takes { /* as in kernels/digest.cu */
     uint64_t to[KG_CUDA_SPANS], tops[KG_CUDA_SPANS];
 };
+
+struct turns { /* as in kernels/digest.cu */
+    uint32_t by[KG_CUDA_SPANS];
+};
+
+static uint32_t common(uint32_t a, uint32_t b)
+{
+    while (b != 0) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+uint32_t kg_cuda_turn(uint64_t bytes)
+{
+    uint64_t n = (bytes + KG_CUDA_PIECE - 1) / KG_CUDA_PIECE;
+    if (n < 4 || n > UINT16_MAX) { /* products of two such numbers are below 2^32 */
+        return 1;
+    }
+    uint32_t pieces = (uint32_t)n, by = (uint32_t)((double)pieces * GOLDEN);
+    while (common(by, pieces) != 1) {
+        by++;
+    }
+    return by;
+}
 
 /* Collects the next spans for one launch, at most KG_CUDA_SPANS; returns their number. *longest:
  * bytes of the longest one. */
@@ -63,8 +93,13 @@ enum kg_code kg_cuda_digest(struct kg_device *d, const struct kg_dspan *span, si
     uint64_t sums = c->scratch + KG_CUDA_SUMS, finished = c->scratch + KG_CUDA_FINISHED, longest;
     for (size_t at = 0; at < n;) {
         struct spans s;
+        struct turns turn;
         unsigned k = gather(span + at, n - at, &s, &longest);
-        void *params[] = {&s, &d->secret.w[0], &d->secret.w[1], &sums, &finished, &c->host_at};
+        for (unsigned i = 0; i < k; i++) {
+            turn.by[i] = kg_cuda_turn(s.bytes[i]);
+        }
+        void *params[] = {&s,    &turn,     &d->secret.w[0], &d->secret.w[1],
+                          &sums, &finished, &c->host_at};
         /* one thread per 64 bytes, which is one cell */
         kg_cuda_launch(c, KG_CUDA_digest, kg_cuda_blocks(c, longest / 64, UINT32_MAX), k, params);
         if (kg_cuda_wait(c, "digest", err) != KG_OK) {
@@ -140,14 +175,16 @@ static enum kg_code take_some(struct kg_device *d, struct kg_dtake *t, unsigned 
     const volatile uint64_t *got = c->host;
     struct spans s = {0};
     struct takes take = {0};
+    struct turns turn = {0};
     for (unsigned i = 0; i < n; i++) {
         s.at[i] = t[i].src;
         s.bytes[i] = t[i].bytes;
         take.to[i] = t[i].dst;
         take.tops[i] = tops_of(&t[i]);
+        turn.by[i] = kg_cuda_turn(t[i].bytes);
         longest = t[i].bytes > longest ? t[i].bytes : longest;
     }
-    void *params[] = {&s,    &take,   &word,     &d->secret.w[0], &d->secret.w[1],
+    void *params[] = {&s,    &turn,   &take,     &word,      &d->secret.w[0], &d->secret.w[1],
                       &sums, &counts, &finished, &c->host_at};
     kg_cuda_launch(c, KG_CUDA_take, kg_cuda_blocks(c, longest / 64, UINT32_MAX), n, params);
     if (count_later(d, t, n, word, later, err) != KG_OK) {

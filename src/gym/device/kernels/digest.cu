@@ -4,7 +4,8 @@
  * that depends on the key and on the cell's place. So the sum does not depend on how cells are
  * dealt to threads. It has two lanes of 64 bits. Runners never see the key or a digest, so only
  * chance can make two contents equal. */
-#define CELL 4
+#define CELL  4
+#define PIECE 128 /* groups of 256 cells that are read in turn: KG_CUDA_PIECE bytes */
 #define MUL0 0x9fb21c651e98df25ull
 #define MUL1 0xd6e8feb86659fd93ull
 
@@ -148,12 +149,24 @@ DEVICE u64 block_sum(u64 v)
     return v;
 }
 
-/* One thread's part of the digest of a span. */
-DEVICE void digest_share(u64 at, u64 bytes, u64 key0, u64 key1, u64 sum[2], struct taking *taking)
+struct turns { /* as in cuda_spans.c */
+    u32 by[SPANS];
+};
+
+/* One thread's part of the digest of a span. Its pieces are read in an order that prefers no part
+ * of it: what a runner has written last is still in the cache, and a digest from the front would be
+ * faster for who writes from the back. by: from one piece to the next (cuda_spans.c). */
+DEVICE void digest_share(u64 at, u64 bytes, u32 by, u64 key0, u64 key1, u64 sum[2],
+                         struct taking *taking)
 {
     u64 vectors = (bytes + 15u) / 16u, groups = (vectors + 256u * CELL - 1u) / (256u * CELL);
-    for (u64 c = THREAD; c < groups * 256u; c += STRIDE) {
-        digest_cell(at, bytes, c, key0, key1, &sum[0], &sum[1], taking);
+    u32 pieces = (u32)((groups + PIECE - 1u) / PIECE);
+    for (u64 c = THREAD; c < (u64)pieces * PIECE * 256u; c += STRIDE) {
+        u64 group = c / 256u;
+        group = (u64)((u32)(group / PIECE) * by % pieces) * PIECE + group % PIECE;
+        if (group < groups) {
+            digest_cell(at, bytes, group * 256u + c % 256u, key0, key1, &sum[0], &sum[1], taking);
+        }
     }
 }
 
@@ -179,11 +192,12 @@ DEVICE int digest_end(const u64 *bytes, u64 key0, u64 key1, const u64 sum[2], u6
 }
 
 /* Digest of each span (y of the grid); the arguments are those of digest_end. */
-KERNEL void kg_digest(struct spans span, u64 key0, u64 key1, u64 *sums, u32 *finished, u64 *out)
+KERNEL void kg_digest(struct spans span, struct turns turns, u64 key0, u64 key1, u64 *sums,
+                      u32 *finished, u64 *out)
 {
     u32 s = blockIdx.y;
     u64 sum[2] = {0, 0};
-    digest_share(span.at[s], span.bytes[s], key0, key1, sum, 0);
+    digest_share(span.at[s], span.bytes[s], turns.by[s], key0, key1, sum, 0);
     if (digest_end(span.bytes, key0, key1, sum, sums, finished, out)) {
         __threadfence_system();
     }
@@ -197,14 +211,14 @@ struct takes { /* as in cuda_spans.c */
  * take.tops has the highest bit of each element in a word; 0: that span is not counted. Every byte
  * of the source is read once. counts [SPANS] must be zero before, and are zero again after. out [3
  * of gridDim.y]: the digests, then the counts. */
-KERNEL void kg_take(struct spans span, struct takes take, u64 word, u64 key0, u64 key1, u64 *sums,
-                    u64 *counts, u32 *finished, u64 *out)
+KERNEL void kg_take(struct spans span, struct turns turns, struct takes take, u64 word, u64 key0,
+                    u64 key1, u64 *sums, u64 *counts, u32 *finished, u64 *out)
 {
     u32 s = blockIdx.y, turn = (u32)(span.at[s] & 7u) * 8u;
     u64 sum[2] = {0, 0}, found;
     struct taking t = {take.to[s], turn ? word >> turn | word << (64u - turn) : word, take.tops[s],
                        0};
-    digest_share(span.at[s], span.bytes[s], key0, key1, sum, &t);
+    digest_share(span.at[s], span.bytes[s], turns.by[s], key0, key1, sum, &t);
     found = block_sum(t.found);
     if (threadIdx.x == 0 && found > 0) {
         atomicAdd(&counts[s], found);
