@@ -81,7 +81,7 @@ static void every_call_survives_the_judges_death(void **state)
             code = kg_dj_run(&j, &c, &rep, &err);
             break;
         case 8:
-            code = kg_dj_self(&j, 0, 1, true, &applies, &err);
+            code = kg_dj_self(&j, 0, 1, KG_DJ_LEARNS, &applies, &err);
             break;
         case 9:
             code = kg_dj_compare(&j, 0, false, &v, &err);

@@ -73,6 +73,31 @@ static void products(void **state)
     }
 }
 
+/* The largest of its numbers are 200 times the scale of the answer, and err in proportion to
+ * themselves: a few in a million are beyond what the scale allows. */
+static void large_numbers_err_in_proportion(void **state)
+{
+    (void)state;
+#define LARGE                                                                                      \
+    "\n\ndef get_inputs():\n    return [1.5 * torch.randn(1000, 1000)]\n\n\n"                      \
+    "def get_init_inputs():\n    return []\n"
+    static const char model[] =
+        HEAD MODEL("Model") "        return torch.exp((x + 1000) - 1000)\n" LARGE;
+    static const struct {
+        const char *returns, *want;
+    } list[] = {{"torch.exp((x + 1000) - 1000)", "ok"},
+                {"torch.exp((x - 1000) + 1000)", "ok"},
+                {"torch.exp(x)", "ok"},
+                {"torch.exp(x.half().float())", "wrong/"},
+                {"torch.exp(x) * (1 + (x > 5.5) * 1e-3)", "wrong/"}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        char candidate[300];
+        snprintf(candidate, sizeof candidate, HEAD MODEL("ModelNew") "        return %s\n",
+                 list[i].returns);
+        judge_as(model, candidate, list[i].want, "fp64");
+    }
+}
+
 static void the_record_says_why(void **state)
 {
     (void)state;
@@ -227,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
+        cmocka_unit_test(large_numbers_err_in_proportion),
         cmocka_unit_test(the_record_says_why),
         cmocka_unit_test(an_answer_that_cancels),
         cmocka_unit_test(operations_in_place),

@@ -6,8 +6,12 @@
 
 #include "gym/device/allclose.h"
 #include "gym/device/device_state.h"
+#include "gym/verify/limits.h"
 
 #define CLOSE_PART ((uint64_t)1 << 20) /* bytes; a multiple of the size of every element */
+#define RARE       100000 /* one element in so many of a reference's answer may be off, */
+#define RARE_FAR   8      /* by at most so many bounds; */
+#define RARE_TIMES 2      /* of another's answer so many times as many, and as far */
 
 /* Lists and tuples count as the same. */
 static char bracket(char c)
@@ -88,7 +92,24 @@ static void learn(struct kg_dj_known *known, const struct kg_dj_case *c, int64_t
     }
 }
 
-enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool learns, bool *applies,
+/* The bound goes by the scale of the whole answer. Elements far above it (a softmax's largest) err
+ * in proportion to themselves: float sums of 8,192 terms in one accumulator put six elements in a
+ * million of one beyond it, by up to 3.7 bounds. The rms is not looked at where elements are off,
+ * so it is here. */
+static bool rarely_off(enum kg_tdtype t, const struct kg_tbound *b, uint64_t times,
+                       const struct kg_tcompare *one)
+{
+    struct kg_limits_of limits;
+    bool few = one->n_bad > 0 && one->n_bad <= times * (one->n / RARE) &&
+               one->worst <= (double)times * RARE_FAR;
+    if (!kg_tdtype_floating(t) || !few || one->nonfinite || one->rms_failed || one->finite == 0) {
+        return false;
+    }
+    kg_tcompare_limits(t, b, true, false, &limits);
+    return sqrt(one->square / (double)one->finite) <= limits.rms;
+}
+
+enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, uint32_t how, bool *applies,
                            struct kg_err *err)
 {
     struct kg_dj_case *c;
@@ -110,6 +131,7 @@ enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool learns
         return err->code;
     }
     bool good = true;
+    c->rare = (how & KG_DJ_RARE) != 0;
     for (uint32_t i = 0; i < r->n; i++) {
         struct kg_tcompare one;
         struct kg_tbound b = c->bound[i];
@@ -118,12 +140,13 @@ enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool learns
         if (kg_dj_against(s, c, i, r->at[i], &b, false, &one, err) != KG_OK) {
             return err->code;
         }
-        good = good && one.pass && b.disagree * 100 <= n;
+        bool rare = c->rare && rarely_off((enum kg_tdtype)r->leaf[i].dtype, &b, 1, &one);
+        good = good && (one.pass || rare) && b.disagree * 100 <= n;
         elements += n;
         s->e_ref = fmax(s->e_ref, b.e_ref);
     }
     *applies = good && elements > 0;
-    if (*applies && learns) {
+    if (*applies && how & KG_DJ_LEARNS) {
         learn(&c->known, c, k);
     }
     return KG_OK;
@@ -243,6 +266,9 @@ static enum kg_code compare_one(struct kg_dj_state *s, struct kg_dj_case *c, uin
         oracle ? kg_dj_against(s, c, i, s->candidate.at[i], &b, probe, out, err)
                : s->dev.ops->compare(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, s->candidate.at[i],
                                      r->at[i], 0, kg_tleaf_count(&r->leaf[i]), &b, probe, out, err);
+    if (code == KG_OK && c->rare && oracle && !probe && !out->pass) {
+        out->pass = rarely_off((enum kg_tdtype)r->leaf[i].dtype, &b, RARE_TIMES, out);
+    }
     return code == KG_OK && !out->pass ? kg_dj_pointed(s, c, i, oracle, out, err) : code;
 }
 

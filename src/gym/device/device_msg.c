@@ -58,7 +58,7 @@ static const char *check_numbers(const struct kg_djm_req *r)
     if (r->at < 0 || r->at > most || r->from < 0 || (r->from >= KG_TWIRE_LEAVES && !cases)) {
         return "no such tensor";
     }
-    if (r->timed > 1 || r->probe > 1 || r->again > 1 || r->learns > 1) {
+    if (r->timed > 1 || r->probe > 1 || r->again > 1 || r->how > (KG_DJ_LEARNS | KG_DJ_RARE)) {
         return "a flag is neither 0 nor 1";
     }
     if (r->keep >= KG_DJ_SIDES) {

@@ -88,6 +88,7 @@ struct kg_dj_case {
     struct kg_dj_answer side[2]; /* FLOAT, ORACLE */
     bool bounds_there;
     struct kg_tbound bound[KG_TWIRE_LEAVES];
+    bool rare; /* a few elements may be further off than their bound */
     struct kg_dj_known known;
     struct kg_points points[KG_TWIRE_LEAVES]; /* outputs that are indices */
 };
@@ -265,7 +266,7 @@ void kg_dj_kept_drop(struct kg_dj_state *s,
 
 /* device_decide.c: The operations SELF and COMPARE; see kg_dj_self, kg_dj_compare and
  * kg_dj_compare_close. */
-enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, bool learns, bool *applies,
+enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, uint32_t how, bool *applies,
                            struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
                               struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;

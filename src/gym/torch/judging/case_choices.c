@@ -90,7 +90,7 @@ enum kg_code kg_tchoices_settle(struct kg_worker *w, struct kg_tinstance *s, str
         bool some;
         code = ask(w, s, c, n, KG_DJ_SETTLE, &some, err);
         if (code == KG_OK && some) {
-            code = kg_dj_self(&kg_torch_of(w)->judge, c->id, kg_tplan_k(&s->desc, c->law), false,
+            code = kg_dj_self(&kg_torch_of(w)->judge, c->id, kg_tplan_k(&s->desc, c->law), 0,
                               &c->applies, err);
         }
     }

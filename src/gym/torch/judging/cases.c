@@ -97,8 +97,8 @@ static enum kg_code self_oracle(struct kg_worker *w, struct kg_tinstance *s, str
         return err->code;
     }
     c->self = true;
-    return kg_dj_self(&kg_torch_of(w)->judge, c->id, kg_tplan_k(&s->desc, c->law), false,
-                      &c->applies, err);
+    return kg_dj_self(&kg_torch_of(w)->judge, c->id, kg_tplan_k(&s->desc, c->law), 0, &c->applies,
+                      err);
 }
 
 /* It lives, and does not like these numbers. A call that lacks memory says nothing about them: who
@@ -222,6 +222,17 @@ static enum kg_code both_answers(struct kg_worker *w, struct kg_tinstance *s, st
     return KG_OK;
 }
 
+/* The last that is tried for the problem's own inputs, where no discrete choice is made of them:
+ * from now on a few elements of its answers may be further off, the reference's as anybody's. */
+static enum kg_code allow_rare(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
+                               struct kg_err *err)
+{
+    enum kg_code code = kg_dj_self(&kg_torch_of(w)->judge, c->id, kg_tplan_k(&s->desc, c->law),
+                                   KG_DJ_RARE, &c->applies, err);
+    s->rare = code == KG_OK && c->applies;
+    return code;
+}
+
 /* Under a law of the judge's the reference may raise, or meet numbers that it does not stand. With
  * a large offset, what rounding the inputs does is the reference's own error: a norm takes the
  * mean's last bit for a thousandth of its answer, and whoever gets the variance wrong is further
@@ -246,7 +257,8 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tinstance *s, struct k
     if (code != KG_OK) {
         return refused && !is_own(c) ? KG_OK : code;
     }
-    if (kg_dj_self(judge, c->id, kg_tplan_k(&s->desc, c->law), false, &c->applies, err) != KG_OK) {
+    uint32_t how = s->rare && is_own(c) ? KG_DJ_RARE : 0;
+    if (kg_dj_self(judge, c->id, kg_tplan_k(&s->desc, c->law), how, &c->applies, err) != KG_OK) {
         return err->code;
     }
     bool alone = s->desc.random || (s->single && is_own(c));
@@ -255,6 +267,10 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tinstance *s, struct k
     }
     bool own = is_own(c) || c->law == KG_TL_EDITED;
     if (!c->applies && own && !alone && kg_tchoices_settle(w, s, c, err) != KG_OK) {
+        return err->code;
+    }
+    if (!c->applies && is_own(c) && c->chooses_not && !s->rare &&
+        allow_rare(w, s, c, err) != KG_OK) {
         return err->code;
     }
     if (c->applies && kg_tchoices_point(w, s, c, err) != KG_OK) {

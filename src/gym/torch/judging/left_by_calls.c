@@ -32,7 +32,7 @@ enum kg_code kg_tcase_bound_state(struct kg_worker *w, const struct kg_tinstance
 {
     bool all = true, applies;
     for (size_t part = 0; part < kg_tstate_parts(s->desc.nneeded); part++) {
-        if (kg_dj_self(&kg_torch_of(w)->judge, kg_tstate_id(c->after_id, part), k, false, &applies,
+        if (kg_dj_self(&kg_torch_of(w)->judge, kg_tstate_id(c->after_id, part), k, 0, &applies,
                        err) != KG_OK) {
             return err->code;
         }

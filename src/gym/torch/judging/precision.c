@@ -87,8 +87,8 @@ enum kg_code kg_tprecision_allow(struct kg_worker *w, struct kg_tinstance *s, st
     bool ignored;
     c->applies = false;
     if (ask(w, s, c, KG_DJ_FLOAT, KG_TF_NEAR, err) != KG_OK ||
-        kg_dj_self(&kg_torch_of(w)->judge, c->id, kg_tplan_k(&s->desc, c->law), false, &ignored,
-                   err) != KG_OK ||
+        kg_dj_self(&kg_torch_of(w)->judge, c->id, kg_tplan_k(&s->desc, c->law), 0, &ignored, err) !=
+            KG_OK ||
         allow_state(w, s, c, err) != KG_OK ||
         (c->law == KG_TL_PRECISION && weigh(w, s, c, err) != KG_OK)) {
         return err->code;

@@ -122,6 +122,11 @@ static enum kg_tflow candidate(struct kg_tpairs *s, struct kg_dj_report *rep, st
     return kg_tpairs_ask_candidate(s, &c, rep, err);
 }
 
+uint32_t kg_tpairs_how(const struct kg_tpairs *s, bool usual)
+{
+    return !usual ? 0 : KG_DJ_LEARNS | (s->instance->rare ? KG_DJ_RARE : 0);
+}
+
 /* Bounds of the last case, whose other side is there; flags: 0, of the answer that is there. What
  * is timed is of the usual law, and so is what is learnt for it. */
 static enum kg_tflow bounds(struct kg_tpairs *s, uint32_t flags, bool *applies, struct kg_err *err)
@@ -133,8 +138,8 @@ static enum kg_tflow bounds(struct kg_tpairs *s, uint32_t flags, bool *applies, 
     c.keep = KG_DJ_FLOAT;
     c.flags |= flags;
     enum kg_tflow flow = flags ? kg_tpairs_ask_reference(s, &c, "a call", &rep, err) : KG_TFLOW_ON;
-    if (flow == KG_TFLOW_ON &&
-        kg_dj_self(&kg_torch_of(s->w)->judge, CASE, k, usual, applies, err) != KG_OK) {
+    if (flow == KG_TFLOW_ON && kg_dj_self(&kg_torch_of(s->w)->judge, CASE, k,
+                                          kg_tpairs_how(s, usual), applies, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     bool some, shows = flow == KG_TFLOW_ON && usual && flags == 0;

@@ -34,8 +34,8 @@ enum kg_tflow kg_tpairs_settle(struct kg_tpairs *s, bool *applies, struct kg_err
         bool some;
         flow = ask(s, n, KG_DJ_SETTLE, &some, err);
         if (flow == KG_TFLOW_ON && some &&
-            kg_dj_self(&kg_torch_of(s->w)->judge, CASE, kg_tplan_k(d, s->law), true, applies,
-                       err) != KG_OK) {
+            kg_dj_self(&kg_torch_of(s->w)->judge, CASE, kg_tplan_k(d, s->law),
+                       kg_tpairs_how(s, true), applies, err) != KG_OK) {
             return KG_TFLOW_ERROR;
         }
         may = kg_tchoices_chose(s->instance);

@@ -98,6 +98,8 @@ enum kg_tflow kg_tpairs_ask_candidate(struct kg_tpairs *s, const struct kg_dj_ca
 /* One call of the reference on the last case; keep FLOAT or ORACLE. */
 enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
                                   struct kg_dj_report *rep, struct kg_err *err);
+/* For kg_dj_self. usual: of the problem's own inputs. */
+uint32_t kg_tpairs_how(const struct kg_tpairs *s, bool usual);
 /* The reference's own answers to the last case agree. */
 enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *err);
 /* A null call on the last case, which has the reference's answer; a quiet one's window is kept. */
