@@ -3,9 +3,9 @@
 #include "gym/device/cuda.h"
 
 #define RUN 16 /* bytes; in a tensor of integers a shorter run of the pattern may be chance */
-#define GOLDEN                                                                                     \
-    0.6180339887498949 /* steps of so much of a round spread evenly, after any number              \
-                        */
+
+/* Steps of so much of a round are spread evenly, after any number of them. */
+#define GOLDEN 0.6180339887498949
 
 struct spans { /* as in kernels/memory.cu */
     uint64_t at[KG_CUDA_SPANS], bytes[KG_CUDA_SPANS];

@@ -58,8 +58,11 @@ static const char *check_numbers(const struct kg_djm_req *r)
     if (r->at < 0 || r->at > most || r->from < 0 || (r->from >= KG_TWIRE_LEAVES && !cases)) {
         return "no such tensor";
     }
-    if (r->timed > 1 || r->probe > 1 || r->again > 1 || r->how > (KG_DJ_LEARNS | KG_DJ_RARE)) {
+    if (r->timed > 1 || r->probe > 1 || r->again > 1) {
         return "a flag is neither 0 nor 1";
+    }
+    if (r->how > (KG_DJ_LEARNS | KG_DJ_RARE)) {
+        return "no such way to ask";
     }
     if (r->keep >= KG_DJ_SIDES) {
         return "no such side";
