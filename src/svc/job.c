@@ -90,7 +90,7 @@ void kg_svc_lane_name(const struct kg_svc_job *job, char out[KG_SHA256_HEX])
     kg_sha256_end(&h, out);
 }
 
-static int64_t wall_less_monotonic_ms;
+static _Atomic int64_t wall_less_monotonic_ms;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void set_zero(void)
@@ -102,4 +102,10 @@ int64_t kg_svc_now_ms(void)
 {
     pthread_once(&once, set_zero);
     return wall_less_monotonic_ms + kg_clock_ns() / 1000000;
+}
+
+void kg_svc_now_is(int64_t ms)
+{
+    pthread_once(&once, set_zero);
+    wall_less_monotonic_ms = ms - kg_clock_ns() / 1000000;
 }

@@ -92,7 +92,9 @@ bool kg_svc_job_was_lost(const struct kg_svc_job *job);
 void kg_svc_lane_name(const struct kg_svc_job *job, char out[KG_SHA256_HEX]);
 
 /* Now, in ms since 1970: the wall clock as it was when the process began, and the monotonic clock
- * since. A wall clock that jumps expires no claim. */
+ * since. A wall clock that jumps expires no claim. Thread safe. */
 int64_t kg_svc_now_ms(void);
+/* It is so late: for services that share a store, which date claims by its clock. Thread safe. */
+void kg_svc_now_is(int64_t ms);
 
 #endif

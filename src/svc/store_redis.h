@@ -22,7 +22,8 @@
 struct kg_svc_link {
     redisContext *c; /* NULL: broken */
     int64_t next_try_ms, pause_ms;
-    bool scripted; /* the script is loaded, as far as is known */
+    bool scripted;       /* the script is loaded, as far as is known */
+    int64_t clock_at_ms; /* when its clock was looked at (monotonic); 0: not on this connection */
 };
 
 struct kg_svc_redis_place {
@@ -88,6 +89,10 @@ enum kg_code kg_svc_redis_parse(const char *text, struct kg_svc_redis_place *out
 enum kg_code kg_svc_link_up(struct kg_svc_redis *s, struct kg_svc_link *l,
                             struct kg_err *err) KG_MUST_USE;
 void kg_svc_link_down(struct kg_svc_link *l);
+/* Once a minute, and on each new connection: sets the service's clock by Redis's. Services that
+ * share a store date claims by it, and one whose host's clock was set right after its start would
+ * end the others' claims. Less than a second is let be. The link may be down afterwards. */
+void kg_svc_link_clock(struct kg_svc_redis *s, struct kg_svc_link *l);
 /* The next answer. NULL and *err (IO): the link is down then, or Redis answered an error. The
  * caller frees it (freeReplyObject). */
 redisReply *kg_svc_link_answer(struct kg_svc_redis *s, struct kg_svc_link *l, struct kg_err *err);

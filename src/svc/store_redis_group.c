@@ -180,6 +180,10 @@ enum kg_code kg_svc_redis_begin(struct kg_svc_store *store, struct kg_err *err)
     if (kg_svc_link_up(s, &s->write, err) != KG_OK) {
         return err->code;
     }
+    kg_svc_link_clock(s, &s->write);
+    if (kg_svc_link_up(s, &s->write, err) != KG_OK) {
+        return err->code;
+    }
     if (!s->doubt) {
         return KG_OK;
     }

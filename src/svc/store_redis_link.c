@@ -1,15 +1,20 @@
 /* The Redis store: where the server is, connections to it, and what it must promise. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "svc/job.h"
 #include "svc/store_redis.h"
 
 enum {
     CONNECT_MS = 2000, /* a server that does not answer at all */
     ANSWER_MS = 10000, /* the largest group takes a second or two */
     PAUSE_MS = 50,
+    CLOCK_MS = 60000, /* from one look at the server's clock to the next */
+    CLOCK_OFF_MS = 1000,
     PAUSE_MAX_MS = 2000
 };
 
@@ -118,6 +123,7 @@ void kg_svc_link_down(struct kg_svc_link *l)
     }
     l->c = NULL;
     l->scripted = false;
+    l->clock_at_ms = 0;
 }
 
 static enum kg_code broken(struct kg_svc_redis *s, struct kg_svc_link *l, struct kg_err *err)
@@ -239,6 +245,50 @@ redisReply *kg_svc_link_ask(struct kg_svc_redis *s, struct kg_svc_link *l, struc
     return r;
 }
 
+/* --- its clock --- */
+
+/* Of an answer to TIME: seconds and microseconds, as texts. -1: it is none. */
+static int64_t time_of(const redisReply *r)
+{
+    bool is = r->type == REDIS_REPLY_ARRAY && r->elements == 2 && r->element[0]->str != NULL &&
+              r->element[1]->str != NULL;
+    return is ? strtoll(r->element[0]->str, NULL, 10) * 1000 +
+                    strtoll(r->element[1]->str, NULL, 10) / 1000
+              : -1;
+}
+
+static const char *const ask_time[] = {"TIME"};
+
+void kg_svc_link_clock(struct kg_svc_redis *s, struct kg_svc_link *l)
+{
+    struct kg_err ignored = KG_ERR_INIT; /* the user may: kg_svc_redis_check() */
+    int64_t before = now_ms();
+    if (l->c == NULL || (l->clock_at_ms != 0 && before - l->clock_at_ms < CLOCK_MS)) {
+        return;
+    }
+    redisReply *r = command(s, l, &ignored, 1, ask_time);
+    int64_t took = now_ms() - before, there = r != NULL ? time_of(r) + took / 2 : -1;
+    int64_t off = there - kg_svc_now_ms();
+    l->clock_at_ms = l->c != NULL ? before + took : 0;
+    if (r != NULL && there > took && llabs(off) >= CLOCK_OFF_MS + took) {
+        kg_log(KG_LOG_WARN, "%s: its clock is %.1f s %s this one's, and is gone by from now on",
+               s->place.shown, fabs((double)off) / 1000, off > 0 ? "ahead of" : "behind");
+        kg_svc_now_is(there);
+    }
+    freeReplyObject(r);
+}
+
+static enum kg_code check_clock(struct kg_svc_redis *s, struct kg_err *err)
+{
+    redisReply *r = kg_svc_link_ask(s, &s->write, err, 1, ask_time);
+    if (r == NULL && s->write.c != NULL) { /* it answered */
+        err->code = KG_E_USAGE;
+    }
+    enum kg_code code = done(r, err);
+    kg_svc_link_clock(s, &s->write); /* before anything is dated */
+    return code;
+}
+
 /* --- what the server must promise --- */
 
 static enum kg_code check_setting(struct kg_svc_redis *s, const char *name, const char *wanted,
@@ -308,5 +358,5 @@ enum kg_code kg_svc_redis_check(struct kg_svc_redis *s, bool relaxed, struct kg_
             return err->code;
         }
     }
-    return check_user(s, err);
+    return check_clock(s, err) == KG_OK ? check_user(s, err) : err->code;
 }

@@ -8,7 +8,8 @@
 /* All that a store's user may have to do, as rules of an ACL. */
 #define REDIS_SERVER_COMMANDS                                                                      \
     "+select +config|get +eval +evalsha +script|load +hset +hget +hmget +hgetall +hincrby +hdel "  \
-    "+pexpire +zadd +zcard +zrange +zrem +rpush +lrange +set +get +exists +xadd +xrange +xdel"
+    "+pexpire +zadd +zcard +zrange +zrem +rpush +lrange +set +get +exists +xadd +xrange +xdel "    \
+    "+time"
 
 struct redis_server {
     char folder[64], place[128]; /* place: "redis+unix://..." */

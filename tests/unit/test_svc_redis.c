@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/rng.h"
 #include "svc/lanes.h"
@@ -95,10 +96,49 @@ static void a_user_may_do_what_is_used_alone(void **state)
     assert_true(redis_server_tell(&server, "ACL SETUSER few -xadd"));
     err = (struct kg_err)KG_ERR_INIT;
     assert_int_equal(kind->open(place, &s, &err), KG_E_USAGE);
+    assert_true(redis_server_tell(&server, "ACL SETUSER few +xadd -time"));
+    err = (struct kg_err)KG_ERR_INIT;
+    assert_int_equal(kind->open(place, &s, &err), KG_E_USAGE);
+    assert_non_null(strstr(err.message, "time"));
     snprintf(place, sizeof place, "redis+unix://few:wrong@%s/socket", server.folder);
     err = (struct kg_err)KG_ERR_INIT;
     assert_int_equal(kind->open(place, &s, &err), KG_E_IO);
     assert_null(strstr(err.message, "wrong"));
+}
+
+/* How far the service's clock is ahead of the server's, which has this host's, after a group. */
+static int64_t ahead_after_a_group(struct kg_svc_store *s)
+{
+    err = (struct kg_err)KG_ERR_INIT;
+    assert_int_equal(kind->begin(s, &err), KG_OK);
+    assert_int_equal(kind->commit(s, &err), KG_OK);
+    return kg_svc_now_ms() - kg_clock_wall_ms();
+}
+
+/* A service that began with another clock than the server's dates claims by the server's. */
+static void claims_are_dated_by_the_servers_clock(void **state)
+{
+    static const int64_t off[] = {3600000, -7200000};
+    struct kg_svc_store *s;
+    (void)state;
+    need_redis();
+    struct kg_svc_link *link = &((struct kg_svc_redis *)store)->write;
+    for (size_t i = 0; i < 2; i++) {
+        kg_svc_now_is(kg_clock_wall_ms() + off[i]);
+        err = (struct kg_err)KG_ERR_INIT;
+        assert_int_equal(kind->open(server.place, &s, &err), KG_OK);
+        assert_true(llabs(kg_svc_now_ms() - kg_clock_wall_ms()) < 1500);
+        kg_svc_now_is(kg_clock_wall_ms() + off[i]);
+        assert_true(llabs(ahead_after_a_group(s) - off[i]) < 1500); /* it has just looked */
+        kind->close(s);
+        link->clock_at_ms = kg_clock_ns() / 1000000 - 61000; /* a minute ago */
+        assert_true(llabs(ahead_after_a_group(store)) < 1500);
+    }
+    kg_svc_now_is(kg_clock_wall_ms() + 500); /* let be */
+    link->clock_at_ms = 0;
+    int64_t ahead = ahead_after_a_group(store);
+    assert_true(ahead > 400 && ahead < 600);
+    kg_svc_now_is(kg_clock_wall_ms());
 }
 
 static void another_folder_is_refused(void **state)
@@ -390,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_place_is_read),
         T(a_server_that_may_lose_is_refused),
         T(a_user_may_do_what_is_used_alone),
+        T(claims_are_dated_by_the_servers_clock),
         T(another_folder_is_refused),
         T(a_claim_follows_the_rules_of_lanes),
         T(events_go_by_id),
