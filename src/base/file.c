@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -210,6 +211,20 @@ enum kg_code kg_file_mkdirs(const char *path, unsigned mode, struct kg_err *err)
         }
         *p = end;
     }
+}
+
+enum kg_code kg_file_lock_folder(const char *folder, int *fd, struct kg_err *err)
+{
+    *fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd < 0) {
+        return kg_fail(err, KG_E_IO, "%s: cannot open: %s", folder, strerror(errno));
+    }
+    if (flock(*fd, LOCK_EX | LOCK_NB) != 0) {
+        close(*fd);
+        *fd = -1;
+        return kg_fail(err, KG_E_USAGE, "%s: another process runs in this folder", folder);
+    }
+    return KG_OK;
 }
 
 bool kg_file_exists(const char *path)

@@ -12,6 +12,9 @@ enum kg_code kg_file_read(const char *path, struct kg_buf *out, struct kg_err *e
 enum kg_code kg_file_write_atomic(const char *path, const void *bytes, size_t n,
                                   struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_file_mkdirs(const char *path, unsigned mode, struct kg_err *err) KG_MUST_USE;
+/* Opens a folder and locks it, for as long as *fd is open. Errors: KG_E_USAGE (another process has
+ * it), KG_E_IO. */
+enum kg_code kg_file_lock_folder(const char *folder, int *fd, struct kg_err *err) KG_MUST_USE;
 /* Remove path and all below it without following links or leaving its file system. A path that is
  * not there is success. */
 enum kg_code kg_file_remove_tree(const char *path, struct kg_err *err) KG_MUST_USE;

@@ -98,8 +98,11 @@ static void a_run_goes_on(void **state)
     rig_says("holds a run already");
     rig_expect(2, "$K sft --resume --out parts --set seed=9");
     rig_says("another configuration");
-    /* a save that was killed leaves its half beside the checkpoint */
+    rig_expect(2, "flock parts $K sft --resume --out parts");
+    rig_says("another process runs in this folder");
+    /* a save that was killed leaves its half beside the checkpoint, and a line of metrics half */
     rig_expect(0, "mkdir parts/checkpoint.tmp.1 && touch parts/checkpoint.tmp.1/state.json; "
+                  "printf '{\"step\":8,\"los' >>parts/metrics.jsonl; "
                   "$K sft --resume --out parts && [ ! -e parts/checkpoint.tmp.1 ]");
     rig_expect(0, "cmp whole/model/model.safetensors parts/model/model.safetensors");
     rig_expect(0, "for r in whole parts; do sed 's/\"seconds\":[^,]*,//' $r/metrics.jsonl >$r.m; "

@@ -268,6 +268,26 @@ static void D_03_rows_are_counted_once(void **state)
     assert_int_equal(s.rollouts, 48);
 }
 
+/* An evaluation has all its samples of a problem at once, in what RL's rollouts share. */
+static void there_is_room_for_an_evaluation(void **state)
+{
+    (void)state;
+    static const char *const sets[][3] = {
+        {"rl.groups=1", "rl.rollouts=2", "eval.samples=4"},
+        {"rl.groups=8", "rl.rollouts=4", "eval.samples=64"},
+        {"rl.groups=2", "rl.rollouts=2", "feedback=no"},
+    };
+    struct rl_config c;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        rl_config_defaults(&c);
+        for (int k = 0; k < 3; k++) {
+            assert_int_equal(rl_config_pair(&c, sets[i][k], "test", &err), KG_OK);
+        }
+        struct rl_shape s = rl_config_shape(&c);
+        assert_true(s.live >= (int)s.samples && s.live >= (int)(s.first * s.rollouts));
+    }
+}
+
 /* kgym train and kgym sft hold out the same chains, whatever their seeds are. */
 static void what_is_held_out_follows_split_alone(void **state)
 {
@@ -293,6 +313,7 @@ int main(void)
         cmocka_unit_test(D_24_each_key_has_a_consumer),
         cmocka_unit_test(refused_pairs),
         cmocka_unit_test(D_02_shipped_configurations),
+        cmocka_unit_test(there_is_room_for_an_evaluation),
         cmocka_unit_test(what_is_held_out_follows_split_alone),
         cmocka_unit_test(D_03_rows_are_counted_once),
     };

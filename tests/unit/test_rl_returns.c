@@ -1,5 +1,7 @@
 #include "rl_rig.h"
 
+static bool cut_off; /* by a full context */
+
 /* Returns of one trajectory. */
 static void returns(const double *r, size_t n, const struct rl_return_options *o, double *g,
                     uint32_t *is_void)
@@ -8,6 +10,7 @@ static void returns(const double *r, size_t n, const struct rl_return_options *o
     for (size_t i = 0; i < n; i++) {
         rig_row(rig, 0, 1, (uint32_t)i + 1, r[i], 1);
     }
+    rig->row[n - 1].flags |= cut_off ? 0 : RL_STOPPED;
     rl_void_mark(&rig->rows, o, &rig->counts);
     rl_returns(&rig->rows, o, &rig->counts);
     for (size_t i = 0; i < n; i++) {
@@ -55,6 +58,9 @@ static void test_EX_2_3_hold_fills_what_stopping_left_out(void **state)
     expect(r, 2, &o, (const double[]){5, 5});
     o.gamma = .5;
     expect(r, 2, &o, (const double[]){1.875, 3.75});
+    cut_off = true; /* nobody is paid for turns that had no room */
+    expect(r, 2, &o, (const double[]){1.25, 2.5});
+    cut_off = false;
 }
 
 static void test_EX_2_4_void_turns(void **state)

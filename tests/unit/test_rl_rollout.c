@@ -128,6 +128,49 @@ static void a_full_context_ends(void **state)
     rl_scripted_destroy(script);
 }
 
+/* A gym that fails at first. */
+static void recovers(void *user, const struct rl_chain *chain, const char *text, size_t len,
+                     struct rl_verdict *v)
+{
+    int *asked = user;
+    (void)chain;
+    (void)text;
+    (void)len;
+    *v = (struct rl_verdict){.state = ++*asked <= 1 ? RL_NO_VERDICT : RL_JUDGED, .reward = *asked};
+}
+
+/* Who was given no verdict stays without one, also who has it to come, when the gym has one for the
+ * next that asks for the same reply. */
+static void no_verdict_stays(void **state)
+{
+    (void)state;
+    int asked = 0;
+    const struct rl_judge_options o = {.reward = "dr-kernel-nopr",
+                                       .tickets = 3,
+                                       .reuse = true,
+                                       .script = recovers,
+                                       .script_user = &asked};
+    const struct rl_verdict *first, *second;
+    struct rl_chain chain;
+    struct rl_judge *j;
+    int ticket;
+    rl_dry_chains(&chain, 1);
+    loop_ok(rl_judge_create(NULL, &o, &j, &loop_err));
+    loop_ok(rl_judge_submit(j, 0, &chain, "x", 1, &loop_err));
+    loop_ok(rl_judge_submit(j, 1, &chain, "x", 1, &loop_err));
+    loop_ok(rl_judge_next(j, -1, &ticket, &first, &loop_err));
+    assert_int_equal(ticket, 0);
+    loop_ok(rl_judge_next(j, -1, &ticket, &second, &loop_err));
+    assert_int_equal(ticket, 1);
+    assert_int_equal(first->state, RL_NO_VERDICT);
+    assert_int_equal(second->state, RL_JUDGED);
+    loop_ok(rl_judge_submit(j, 2, &chain, "x", 1, &loop_err));
+    loop_ok(rl_judge_next(j, -1, &ticket, &second, &loop_err));
+    assert_int_equal(asked, 2); /* a verdict is shared */
+    assert_true(second->reward == 2 && first->reward == 1 && first->state == RL_NO_VERDICT);
+    rl_judge_destroy(j);
+}
+
 /* The gym cannot judge: it is asked three times, then the trajectory is censored, and the same
  * reply is judged anew later. */
 static void no_verdict_is_censored(void **state)
@@ -220,7 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_and_bad_replies), cmocka_unit_test(cores_are_held_in_bursts),
         cmocka_unit_test(a_full_context_ends),  cmocka_unit_test(no_verdict_is_censored),
-        cmocka_unit_test(the_engine_speaks),
+        cmocka_unit_test(no_verdict_stays),     cmocka_unit_test(the_engine_speaks),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

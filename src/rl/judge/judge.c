@@ -34,11 +34,14 @@ struct rl_judge {
     int *next;     /* [tickets] the next ticket that waits for the same entry */
     int *entry_of; /* [tickets] */
     uint32_t scope;
-    uint32_t *nth; /* [tickets] replies in this scope */
-    bool *shared;  /* [tickets] */
-    int *ready;    /* ring [tickets] */
+    uint32_t *nth;                   /* [tickets] replies in this scope */
+    bool *shared;                    /* [tickets] */
+    const struct rl_verdict **given; /* [tickets] */
+    int *ready;                      /* ring [tickets] */
     int ready_at, n_ready, pending;
     struct rl_judge_counts counts;
+    struct rl_verdict **old; /* [n_old] given out, and asked again since */
+    size_t n_old;
 };
 
 enum kg_code rl_judge_fail(struct kg_err *err, const struct kgym_error *e)
@@ -53,7 +56,11 @@ static void forget(struct rl_judge *j)
         free(j->entry[i].text);
         free(j->entry[i].verdict);
     }
+    for (size_t i = 0; i < j->n_old; i++) {
+        free(j->old[i]);
+    }
     j->n = 0;
+    j->n_old = 0;
     rl_index_clear(&j->index);
 }
 
@@ -63,12 +70,14 @@ void rl_judge_destroy(struct rl_judge *j)
         return;
     }
     forget(j);
+    free(j->old);
     free(j->entry);
     rl_index_deinit(&j->index);
     free(j->next);
     free(j->entry_of);
     free(j->nth);
     free(j->shared);
+    free(j->given);
     free(j->ready);
     free(j);
 }
@@ -92,9 +101,10 @@ enum kg_code rl_judge_create(struct kgym_pool *pool, const struct rl_judge_optio
         j->ready = calloc(n, sizeof *j->ready);
         j->nth = calloc(n, sizeof *j->nth);
         j->shared = calloc(n, sizeof *j->shared);
+        j->given = calloc(n, sizeof(*j->given));
     }
     if (j == NULL || j->next == NULL || j->entry_of == NULL || j->ready == NULL || j->nth == NULL ||
-        j->shared == NULL) {
+        j->shared == NULL || j->given == NULL) {
         rl_judge_destroy(j);
         return kg_fail(err, KG_E_HOST, "judge: no memory for %d tickets", o->tickets);
     }
@@ -181,9 +191,10 @@ static enum kg_code from_journal(struct rl_judge *j, struct entry *e, bool *shar
 
 /* --- to the pool --- */
 
-static void push(struct rl_judge *j, int ticket)
+static void push(struct rl_judge *j, int ticket, const struct rl_verdict *v)
 {
     KG_ASSERT(j->n_ready < j->o.tickets);
+    j->given[ticket] = v;
     j->ready[(j->ready_at + j->n_ready++) % j->o.tickets] = ticket;
 }
 
@@ -199,7 +210,7 @@ static enum kg_code finish(struct rl_judge *j, struct entry *e, struct kg_err *e
     }
     for (int t = e->waiter; t >= 0; t = j->next[t]) {
         j->counts.failed += e->verdict->state == RL_NO_VERDICT;
-        push(j, t);
+        push(j, t, e->verdict);
     }
     e->waiter = -1;
     return code;
@@ -259,6 +270,22 @@ static enum kg_code ask(struct rl_judge *j, int i, const char *text, size_t len,
     return send(j, i, err);
 }
 
+/* A reply on which the gym had no verdict is asked again. Who has been given that stays without a
+ * verdict: its trajectory has ended by it. */
+static enum kg_code put_aside(struct rl_judge *j, struct entry *e, struct kg_err *err)
+{
+    struct rl_verdict *fresh = calloc(1, sizeof *fresh);
+    struct rl_verdict **old = realloc(j->old, (j->n_old + 1) * sizeof(*old));
+    j->old = old != NULL ? old : j->old;
+    if (fresh == NULL || old == NULL) {
+        free(fresh);
+        return kg_fail(err, KG_E_HOST, "judge: no memory for a verdict");
+    }
+    j->old[j->n_old++] = e->verdict;
+    e->verdict = fresh;
+    return KG_OK;
+}
+
 enum kg_code rl_judge_submit(struct rl_judge *j, int ticket, const struct rl_chain *chain,
                              const char *text, size_t len, struct kg_err *err)
 {
@@ -274,7 +301,9 @@ enum kg_code rl_judge_submit(struct rl_judge *j, int ticket, const struct rl_cha
     struct entry *e = &j->entry[i];
     bool shared = e->state != EMPTY;
     code = e->state == EMPTY ? from_journal(j, e, &shared, err) : KG_OK;
-    if (e->state == EMPTY || (e->state == DONE && e->verdict->state == RL_NO_VERDICT)) {
+    bool anew = e->state == DONE && e->verdict->state == RL_NO_VERDICT;
+    code = code == KG_OK && anew ? put_aside(j, e, err) : code;
+    if (e->state == EMPTY || anew) {
         shared = false;
         code = code == KG_OK ? ask(j, i, text, len, err) : code;
     }
@@ -287,7 +316,7 @@ enum kg_code rl_judge_submit(struct rl_judge *j, int ticket, const struct rl_cha
     j->entry_of[ticket] = i;
     j->shared[ticket] = shared;
     if (e->state == DONE) {
-        push(j, ticket);
+        push(j, ticket, e->verdict);
         return KG_OK;
     }
     j->next[ticket] = e->waiter;
@@ -331,7 +360,7 @@ enum kg_code rl_judge_next(struct rl_judge *j, int timeout_ms, int *ticket,
         j->ready_at = (j->ready_at + 1) % j->o.tickets;
         j->n_ready--;
         j->pending--;
-        *verdict = j->entry[j->entry_of[*ticket]].verdict;
+        *verdict = j->given[*ticket];
     }
     return KG_OK;
 }

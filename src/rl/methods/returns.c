@@ -96,7 +96,7 @@ static void trajectory(struct rl_rows *rows, size_t first, size_t end,
 {
     double last = rl_reward_counted(&rows->row[end - 1]), g = 0;
     uint32_t turns = (uint32_t)(end - first);
-    bool fill = o->hold && turns < o->turns;
+    bool fill = o->hold && turns < o->turns && rows->row[end - 1].flags & RL_STOPPED;
     if (o->hold) {
         rl_count(counts, RL_C_FILL, fill);
     }

@@ -27,6 +27,7 @@ enum rl_flag {
     RL_KEPT = 8,
     RL_CUT = 16,         /* the answer ended at the token limit */
     RL_BAD_PROBLEM = 32, /* an error with blame `problem`: the group is dropped */
+    RL_STOPPED = 64,     /* the last turn of a trajectory that is whole, or was stopped early */
 };
 
 /* Why a live row is not kept; several may hold. */

@@ -44,6 +44,10 @@ enum kg_code rl_gym_answers(struct rl_judge *j, struct rl_first_turn *turn, size
             sent++;
         }
         code = code != KG_OK ? code : rl_judge_next(j, -1, &ticket, &v, err);
+        if (code == KG_OK && ticket >= 0 && v->state != RL_JUDGED) {
+            code = kg_fail(err, KG_E_GYM, "the gym has no verdict on a reply of the corpus: %.200s",
+                           v->message);
+        }
         if (code == KG_OK && ticket >= 0) {
             memcpy(turn[ticket].feedback, v->feedback, sizeof turn->feedback);
             done++;

@@ -27,6 +27,7 @@ struct rl_shape rl_config_shape(const struct rl_config *c)
     s.first = rl_oversample_count(groups, c->prompt_over);
     s.groups = s.first + (uint32_t)c->refill_rounds * groups;
     s.live = (int)(s.first * s.rollouts);
+    s.live = s.live < (int)s.samples ? (int)s.samples : s.live; /* of one problem, all at once */
     s.walks = (int)(s.groups * s.rollouts);
     return s;
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,18 +56,6 @@ static enum kg_code begin(struct rl_files *f, const char *folder, struct kg_err 
     return KG_OK;
 }
 
-static enum kg_code lock(struct rl_files *f, struct kg_err *err)
-{
-    f->lock = open(f->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (f->lock < 0) {
-        return kg_fail(err, KG_E_IO, "%s: cannot open: %s", f->folder, strerror(errno));
-    }
-    if (flock(f->lock, LOCK_EX | LOCK_NB) != 0) {
-        return kg_fail(err, KG_E_USAGE, "%s: another process runs in this folder", f->folder);
-    }
-    return KG_OK;
-}
-
 static enum kg_code open_all(struct rl_files *f, struct kg_err *err)
 {
     char path[PATH_MAX];
@@ -98,7 +85,7 @@ enum kg_code rl_files_create(struct rl_files *f, const char *folder, const char 
                        folder);
     }
     path_of(f, "config.yaml", path);
-    code = lock(f, err);
+    code = kg_file_lock_folder(f->folder, &f->lock, err);
     code = code == KG_OK ? kg_file_write_atomic(path, config, len, err) : code;
     return code == KG_OK ? open_all(f, err) : code;
 }
@@ -133,7 +120,7 @@ enum kg_code rl_files_open(struct rl_files *f, const char *folder, struct kg_err
     if (!kg_file_exists(path)) {
         return kg_fail(err, KG_E_NOT_FOUND, "%s: holds no run: it has no config.yaml", folder);
     }
-    enum kg_code code = lock(f, err);
+    enum kg_code code = kg_file_lock_folder(f->folder, &f->lock, err);
     code = code == KG_OK ? sweep(f, err) : code;
     return code == KG_OK ? open_all(f, err) : code;
 }
@@ -151,7 +138,8 @@ enum kg_code rl_files_cut(struct rl_files *f, const json_t *lengths, struct kg_e
             return kg_fail(err, KG_E_INPUT, "%s/%s: has %lld bytes, and had %lld at the checkpoint",
                            f->folder, name, (long long)st.st_size, (long long)want);
         }
-        if (ftruncate(fileno(f->file[i]), (off_t)want) != 0) {
+        if (ftruncate(fileno(f->file[i]), (off_t)want) != 0 ||
+            fseeko(f->file[i], 0, SEEK_END) != 0) { /* the stream was opened at the old end */
             return cannot(f, (enum rl_file)i, err);
         }
     }

@@ -16,7 +16,7 @@ struct part {
     void *data;
     size_t size;
 };
-enum { PARTS = 9 };
+enum { PARTS = 10 };
 
 static int list_parts(struct rl_run *run, struct rl_judge_counts *judge, struct part out[PARTS])
 {
@@ -31,6 +31,7 @@ static int list_parts(struct rl_run *run, struct rl_judge_counts *judge, struct 
         {"updates", &run->updates, sizeof run->updates},
         {"version", &run->version, sizeof run->version},
         {"skipped", &run->skipped, sizeof run->skipped},
+        {"recheck", &run->recheck, sizeof run->recheck}, /* once RL has ended */
     };
     _Static_assert(sizeof parts / sizeof *parts == PARTS, "all parts");
     memcpy(out, parts, sizeof parts);

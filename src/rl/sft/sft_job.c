@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/term.h"
 #include "rl/run/loop.h"
@@ -200,7 +201,7 @@ static enum kg_code prepare(struct rl_sft_state *s, struct kg_err *err)
 enum kg_code rl_sft_job(const struct rl_sft_config *c, const struct rl_sft_job_options *o,
                         struct kg_err *err)
 {
-    struct rl_sft_state s = {.c = c, .o = o};
+    struct rl_sft_state s = {.c = c, .o = o, .lock = -1};
     bool ended = false;
     enum kg_code code = rl_sft_config_check(c, &s.plan, err);
     code = code != KG_OK ? code : rl_sft_look(&s, &ended, err);
@@ -214,6 +215,9 @@ enum kg_code rl_sft_job(const struct rl_sft_config *c, const struct rl_sft_job_o
     code = code != KG_OK ? code : rl_sft_finish(&s, err);
     if (s.metrics != NULL) {
         fclose(s.metrics);
+    }
+    if (s.lock >= 0) {
+        close(s.lock);
     }
     lm_trainer_destroy(s.trainer);
     lm_model_destroy(s.model);

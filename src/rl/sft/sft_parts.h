@@ -28,6 +28,7 @@ struct rl_sft_state {
     struct rl_sft_stats from; /* of the checkpoint */
     bool goes_on;             /* there is one */
     FILE *metrics;
+    int lock; /* the folder's descriptor; -1: none */
 };
 
 /* Reads or makes the data, opens the talker, splits. Errors: those of the readers, of the gym,

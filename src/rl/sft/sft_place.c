@@ -123,7 +123,8 @@ static enum kg_code keep_lines(const struct rl_sft_state *s, const char *path, s
         size_t n = end != NULL ? (size_t)(end - text.data) - at + 1 : text.len - at;
         json_t *j = json_loadb(text.data + at, n, 0, NULL);
         const json_t *step = json_object_get(j, "step");
-        if (s->goes_on && (step == NULL || json_integer_value(step) <= s->from.step)) {
+        bool whole = end != NULL && j != NULL; /* a crash may have left half of the last one */
+        if (s->goes_on && whole && (step == NULL || json_integer_value(step) <= s->from.step)) {
             kg_buf_add(&kept, text.data + at, n);
         }
         json_decref(j);
@@ -171,6 +172,7 @@ enum kg_code rl_sft_open_folder(struct rl_sft_state *s, struct kg_err *err)
     kg_buf_init(&text, MAX_YAML);
     rl_sft_config_dump(s->c, &text);
     enum kg_code code = kg_file_mkdirs(s->o->folder, 0777, err);
+    code = code != KG_OK ? code : kg_file_lock_folder(s->o->folder, &s->lock, err);
     code = code != KG_OK || !s->o->resume ? code : remove_halves(s->o->folder, err);
     rl_sft_path(s, RL_SFT_YAML, path);
     code = code != KG_OK ? code : kg_file_write_atomic(path, text.data, text.len, err);

@@ -32,6 +32,7 @@ static void add_row(struct rl_step *s, const struct rl_walk *w, int t)
     r->flags |= judged ? 0 : RL_INFRA;
     r->flags |= w->end == RL_WALK_DEFECT ? RL_BAD_PROBLEM : 0;
     r->flags |= turn->finish == LM_STOP ? 0 : RL_CUT;
+    r->flags |= t + 1 == w->turns && w->end == RL_WALK_DONE ? RL_STOPPED : 0;
     if (judged) {
         r->correct = v->correct;
         r->speedup = v->speedup;
