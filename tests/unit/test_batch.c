@@ -207,6 +207,13 @@ static void test_what_resuming_keeps(void **state)
     rig_expect(0, BATCH);
     rig_says("9 kept");
     expect_kept(10, 3, 4);
+    /* What was called the candidate itself is a reply after all. */
+    rig_expect(0, "sed -i '5s/\"reply\":/\"source\":/' in.jsonl; " BATCH);
+    rig_says("9 kept");
+    rig_expect(0, "sed -i '5s/\"source\":/\"reply\":/' in.jsonl; " BATCH);
+    rig_says("9 kept");
+    read_output("out.jsonl");
+    remember();
     /* Lost and repeated lines. */
     rig_expect(0, "sed -i -e 2d -e 7p out.jsonl; " BATCH);
     rig_says("9 kept");

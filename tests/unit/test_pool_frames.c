@@ -4,6 +4,7 @@
 #include "pool_rig.h"
 
 #include <dirent.h>
+#include <math.h>
 
 /* The next calls of calloc fail: for lack of memory at one place. Sanitizers have their own. */
 #ifndef __SANITIZE_ADDRESS__
@@ -14,6 +15,36 @@ void *calloc(size_t n, size_t size)
     return no_calloc ? NULL : __libc_calloc(n, size);
 }
 #endif
+
+/* --- heads of results --- */
+
+/* A speed-up without an interval, as KernelBench's procedure gives. */
+static void test_an_end_that_is_not_known_is_null(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    json_t *task = json_pack("{s:i, s:i}", "id", 7, "kind", KGYM_EVALUATE), *head, *heard;
+    kg_record_init(&r);
+    kg_record_verdict(&r, KG_V_OK, NULL, "right");
+    r.correct = 1;
+    r.has_speedup = true;
+    r.speedup.ratio = 1.5;
+    r.speedup.lo = r.speedup.hi = NAN;
+    head = kg_result_of_record(7, &r);
+    assert_non_null(head);
+    heard = kg_result_of_claim(task, head);
+    assert_non_null(heard);
+    const json_t *three = json_object_get(heard, "speedup");
+    assert_int_equal(json_array_size(three), 3);
+    assert_true(json_number_value(json_array_get(three, 0)) == 1.5);
+    assert_true(json_is_null(json_array_get(three, 1)) && json_is_null(json_array_get(three, 2)));
+    json_decref(heard);
+    json_array_set_new(json_object_get(head, "speedup"), 1, json_string("1"));
+    assert_null(kg_result_of_claim(task, head));
+    json_decref(head);
+    json_decref(task);
+    kg_record_deinit(&r);
+}
 
 /* --- the channel --- */
 
@@ -635,6 +666,7 @@ static void test_a_worker_is_told_of_what_is_left_for_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_end_that_is_not_known_is_null),
         cmocka_unit_test_setup_teardown(test_a_worker_is_told_of_what_is_left_for_it, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_frame_arrives_whole_however_it_is_cut, set_up,

@@ -305,6 +305,11 @@ static void options(void **state)
     p.s_deadzone = true; /* the interval .98 to 1.02 of it holds 1 */
     assert_true(value(&r, "dr-kernel", &p) == 2);
     assert_true(value(&r, "weighted", &p) == .5);
+    r.timing.shortest_ns = 100000; /* below T, and counts as 1 all the same */
+    r.timing.candidate_ns = 96000;
+    r.timing.reference_ns = 105000;
+    assert_true(value(&r, "dr-kernel", &p) == 2);
+    r.timing.shortest_ns = -1;
     r.speedup.lo = r.speedup.hi = NAN; /* not known: as wide as can be */
     assert_true(value(&r, "dr-kernel", &p) == 2);
     r.speedup.lo = 1.01;

@@ -119,6 +119,25 @@ static void test_use_that_cannot_be(void **state)
     }
 }
 
+/* Some servers send an empty reason before the end. */
+static void test_an_empty_reason_ends_nothing(void **state)
+{
+    (void)state;
+    static const char *const reasons[] = {"\"\"", "null", "\"stop\""};
+    for (size_t i = 0; i < 3; i++) {
+        struct tr_completion c;
+        char body[200];
+        int n =
+            snprintf(body, sizeof body,
+                     "{\"choices\": [{\"delta\": {\"content\": \"x\"}, \"finish_reason\": %s}]}",
+                     reasons[i]);
+        tr_completion_init(&c);
+        assert_int_equal(tr_completion_event(&c, body, (size_t)n, &err), KG_OK);
+        assert_int_equal(tr_completion_whole(&c), i == 2);
+        tr_completion_deinit(&c);
+    }
+}
+
 static void test_fates(void **state)
 {
     (void)state;
@@ -172,6 +191,7 @@ int main(void)
         cmocka_unit_test(test_words_are_cut_behind_the_key),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_use_that_cannot_be),
+        cmocka_unit_test(test_an_empty_reason_ends_nothing),
         cmocka_unit_test(test_fates),
         cmocka_unit_test(test_words_of_bodies),
     };

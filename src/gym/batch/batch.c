@@ -59,12 +59,13 @@ static enum kg_code flush(struct batch *b, struct kg_err *err)
         size_t len = strlen(rec);
         rec[len] = '\n'; /* in the place of the terminator */
         enum kg_code code = kg_file_write_all(out->fd, rec, len + 1, err);
-        free(rec);
-        b->ready[out->written] = NULL;
-        if (code != KG_OK) {
+        rec[len] = '\0';
+        if (code != KG_OK) { /* it still waits, also where records ahead are kept */
             bool whole = out->end < 0 || ftruncate(out->fd, out->end) == 0;
             return kg_err_prefix(err, "%s%s", b->spec->out, whole ? "" : " (its end is torn)");
         }
+        free(rec);
+        b->ready[out->written] = NULL;
         out->written++;
         out->end += out->end >= 0 ? (int64_t)len + 1 : 0;
     }

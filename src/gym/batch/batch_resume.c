@@ -32,7 +32,8 @@ static enum kg_code input_hash(const struct kg_items *items, size_t i,
         code = x->read(path, &source, err);
     }
     if (code == KG_OK) {
-        kg_eval_input_sha256(config, source.data, source.len, t.task.text, t.task.len, out);
+        kg_eval_input_sha256(config, source.data, source.len, t.task.text, t.task.len,
+                             t.task.source, out);
     }
     kg_buf_deinit(&source);
     kg_item_close(&t);

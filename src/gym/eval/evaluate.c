@@ -110,7 +110,8 @@ static enum kg_code run_stages(struct kg_evaluation *e, struct kg_err *err)
 }
 
 void kg_eval_input_sha256(const struct kg_config *c, const char *problem, size_t problem_len,
-                          const char *text, size_t text_len, char out[KG_SHA256_HEX])
+                          const char *text, size_t text_len, bool is_source,
+                          char out[KG_SHA256_HEX])
 {
     struct kg_sha256 h;
     struct kg_buf b;
@@ -122,6 +123,9 @@ void kg_eval_input_sha256(const struct kg_config *c, const char *problem, size_t
     kg_sha256_part(&h, problem, problem_len);
     kg_sha256_part(&h, text, text_len);
     kg_sha256_part(&h, b.data, b.len);
+    if (is_source) { /* no code is looked for in it */
+        kg_sha256_part(&h, "source", 6);
+    }
     kg_sha256_end(&h, out);
     kg_buf_deinit(&b);
 }
@@ -247,7 +251,7 @@ enum kg_code kg_evaluation_attempt(struct kg_evaluation *e, struct kg_err *err)
     }
     json_object_set_new(r->environment, "flags", flags);
     if (kg_executor_problem(w, t->problem, err) != KG_OK) {
-        kg_eval_input_sha256(&w->config, t->problem, strlen(t->problem), t->text, t->len,
+        kg_eval_input_sha256(&w->config, t->problem, strlen(t->problem), t->text, t->len, t->source,
                              r->input_sha256);
         return err->code;
     }
@@ -256,7 +260,7 @@ enum kg_code kg_evaluation_attempt(struct kg_evaluation *e, struct kg_err *err)
     const char *source = x->source(w, &len);
     r->league.name = w->config.league;
     x->describe(w, r);
-    kg_eval_input_sha256(&w->config, source, len, t->text, t->len, r->input_sha256);
+    kg_eval_input_sha256(&w->config, source, len, t->text, t->len, t->source, r->input_sha256);
     if (!t->any_problem && admit(w, r, err) != KG_OK) {
         return err->code;
     }

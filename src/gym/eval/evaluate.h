@@ -54,7 +54,9 @@ const char *kg_worker_scratch(const struct kg_worker *w);
 const char *kg_worker_compiler(const struct kg_worker *w); /* name and version, one line */
 /* Always fills *out (initialised by the caller): a verdict, or an error recorded in it. */
 void kg_eval(struct kg_worker *w, const struct kg_task *task, struct kg_record *out);
-/* Hash of problem, reply bytes and resolved configuration: equal inputs, equal hash. */
+/* Hash of problem, bytes of the reply or, is_source, of the source, and resolved configuration:
+ * equal inputs, equal hash. */
 void kg_eval_input_sha256(const struct kg_config *c, const char *problem, size_t problem_len,
-                          const char *text, size_t text_len, char out[KG_SHA256_HEX]);
+                          const char *text, size_t text_len, bool is_source,
+                          char out[KG_SHA256_HEX]);
 #endif

@@ -24,12 +24,18 @@ static json_t *rewards_of(const struct kg_record *r)
     return list;
 }
 
+/* JSON has no number for an end that is not known. */
+static json_t *real(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
 json_t *kg_result_of_record(int64_t id, const struct kg_record *r)
 {
     const char *message = r->has_error ? r->error.message : r->message;
-    json_t *speedup = r->has_speedup
-                          ? json_pack("[f, f, f]", r->speedup.ratio, r->speedup.lo, r->speedup.hi)
-                          : json_null();
+    json_t *speedup = r->has_speedup ? json_pack("[o, o, o]", real(r->speedup.ratio),
+                                                 real(r->speedup.lo), real(r->speedup.hi))
+                                     : json_null();
     return json_pack("{s:I, s:i, s:o, s:o, s:i, s:o, s:i, s:o, s:o}", "id", (json_int_t)id, "kind",
                      KGYM_EVALUATE, "verdict", text(kg_verdict_name(r->verdict)), "reason",
                      text(r->reason), "error", r->has_error ? r->error.code : KG_OK, "message",
@@ -68,7 +74,7 @@ static bool claim_speedup(const json_t *claim, json_t *out)
     }
     bool good = json_is_array(v) && json_array_size(v) == 3;
     for (size_t i = 0; good && i < 3; i++) {
-        good = json_is_number(json_array_get(v, i));
+        good = json_is_number(json_array_get(v, i)) || json_is_null(json_array_get(v, i));
     }
     return good && json_object_set(out, "speedup", v) == 0;
 }

@@ -1,5 +1,6 @@
 /* Reasoning: only what follows the last closing tag counts, and only a tag that stands alone on its
- * line is one, so that code may mention the tag. */
+ * line is one, so that code may mention the tag. In a reply that begins with reasoning which no
+ * such tag ends, the first one does: templates write the answer directly behind it. */
 #include <string.h>
 #include <strings.h>
 
@@ -24,6 +25,18 @@ static size_t tag(struct kg_slice s, bool closing)
     return 0;
 }
 
+static struct kg_slice after_first(struct kg_slice text, bool *closed)
+{
+    struct kg_slice t = kg_slice_trim(text);
+    size_t i = tag(t, false), n = 0;
+    while (i > 0 && i < t.len && n == 0) {
+        n = tag((struct kg_slice){t.at + i, t.len - i}, true);
+        i += n > 0 ? n : 1;
+    }
+    *closed = n > 0;
+    return n > 0 ? (struct kg_slice){t.at + i, t.len - i} : text;
+}
+
 struct kg_slice kg_reply_after_thinking(struct kg_slice text, bool *closed)
 {
     struct kg_slice rest = text, line;
@@ -36,7 +49,7 @@ struct kg_slice kg_reply_after_thinking(struct kg_slice text, bool *closed)
             *closed = true;
         }
     }
-    return rest;
+    return *closed ? rest : after_first(text, closed);
 }
 
 bool kg_reply_opens_thinking(struct kg_slice line, bool first)

@@ -84,7 +84,7 @@ static void take_speed(const struct kg_record *r, const struct kg_reward_params 
     }
     if (below(r->timing.candidate_ns, shortest)) {
         double slower = (double)r->timing.candidate_ns / shortest;
-        f->s *= slower;
+        f->s *= p->s_deadzone && holds_one ? 1 : slower; /* it counts as 1 already */
         f->s_lo *= slower;
     }
 }

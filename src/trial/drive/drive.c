@@ -276,6 +276,10 @@ static bool cancelled(const struct tr_drive *d)
  * for, since it is paid for. Whoever interrupts does not wait. */
 static void salvage(struct tr_drive *d)
 {
+    if (d->salvaged) {
+        return;
+    }
+    d->salvaged = true;
     struct kg_err ignored = KG_ERR_INIT;
     struct tr_reply *r = NULL;
     const struct tr_policy *p = d->o.policy;

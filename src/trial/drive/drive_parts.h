@@ -46,7 +46,8 @@ struct tr_drive {
     struct tr_slot slot[TR_SLOTS];
     int done[TR_SLOTS], done_at, ndone; /* ring */
     int high;                           /* no slot from here on is in use */
-    int pending, asked, to_judge;       /* slots: all, of the policy, queued and judging */
+    bool salvaged; /* what is under way has been waited for, before the end by an error */
+    int pending, asked, to_judge; /* slots: all, of the policy, queued and judging */
     struct tr_equal *equal;
     size_t nequal, cap;
     struct rl_index index;

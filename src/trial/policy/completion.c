@@ -121,7 +121,7 @@ static enum kg_code add_choice(struct tr_completion *c, const json_t *choice, co
         }
     }
     add_logprobs(c, choice);
-    if (json_is_string(reason)) {
+    if (json_is_string(reason) && json_string_length(reason) > 0) { /* some send "" before it */
         end(c, json_string_value(reason));
     }
     return KG_OK;
