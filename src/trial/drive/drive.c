@@ -276,15 +276,12 @@ static bool cancelled(const struct tr_drive *d)
  * for, since it is paid for. Whoever interrupts does not wait. */
 static void salvage(struct tr_drive *d)
 {
-    if (d->salvaged) {
-        return;
-    }
-    d->salvaged = true;
     struct kg_err ignored = KG_ERR_INIT;
     struct tr_reply *r = NULL;
     const struct tr_policy *p = d->o.policy;
     int64_t end = kg_clock_ns() + (int64_t)SALVAGE_S * 1000000000;
-    bool paid = p->last_call != NULL;
+    bool paid = p->last_call != NULL && !d->salvaged;
+    d->salvaged = true;
     if (paid) {
         p->last_call(p->self);
     }
