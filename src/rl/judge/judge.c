@@ -274,15 +274,17 @@ static enum kg_code ask(struct rl_judge *j, int i, const char *text, size_t len,
  * verdict: its trajectory has ended by it. */
 static enum kg_code put_aside(struct rl_judge *j, struct entry *e, struct kg_err *err)
 {
-    struct rl_verdict *fresh = calloc(1, sizeof *fresh);
-    struct rl_verdict **old = realloc(j->old, (j->n_old + 1) * sizeof(*old));
-    j->old = old != NULL ? old : j->old;
-    if (fresh == NULL || old == NULL) {
-        free(fresh);
+    void *more = realloc(j->old, (j->n_old + 1) * sizeof(*j->old));
+    if (more == NULL) {
         return kg_fail(err, KG_E_HOST, "judge: no memory for a verdict");
     }
+    j->old = more;
     j->old[j->n_old++] = e->verdict;
-    e->verdict = fresh;
+    e->verdict = calloc(1, sizeof *e->verdict);
+    if (e->verdict == NULL) {
+        e->verdict = j->old[--j->n_old];
+        return kg_fail(err, KG_E_HOST, "judge: no memory for a verdict");
+    }
     return KG_OK;
 }
 
