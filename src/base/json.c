@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,11 @@ enum kg_code kg_json_parse_loose(const char *text, size_t len, const char *sourc
     enum kg_code code = parse(mended, len, source, false, 0, out, err);
     free(mended);
     return code;
+}
+
+json_t *kg_json_real(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
 }
 
 json_t *kg_json_text(const char *bytes, size_t len)

@@ -22,6 +22,8 @@ enum kg_code kg_json_parse_loose(const char *text, size_t len, const char *sourc
                                  struct kg_err *err) KG_MUST_USE;
 /* A JSON string from bytes that may hold anything: invalid UTF-8 becomes U+FFFD, NUL is dropped. */
 json_t *kg_json_text(const char *bytes, size_t len);
+/* A number; null where it is not finite, for which JSON has none. */
+json_t *kg_json_real(double x);
 /* One line, no trailing newline, keys in insertion order, reals with 17 digits trimmed. */
 void kg_json_dump(const json_t *j, struct kg_buf *out);
 void kg_json_dump_pretty(const json_t *j, struct kg_buf *out);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "gym/kernelbench/kb_stats.h"
 
 #define EXCESSIVE 10.0 /* times the reference's speed: flagged, as that project does */
@@ -92,11 +93,6 @@ static const char *place(const struct kg_record *r, const char *key, const char 
     return s ? s : "cpu";
 }
 
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *runtime_stats(const struct kg_record *r, const struct kg_kb_stats *s)
 {
     if (s->n == 0) {
@@ -120,23 +116,24 @@ static json_t *own(const struct kg_record *r, const struct kg_kb_problem *proble
         json_object_set_new(j, "problem_hash", json_string(problem->hash));
     }
     if (isfinite(s->mean)) {
-        json_object_set_new(j, "runtime_ns", real(s->mean));
+        json_object_set_new(j, "runtime_ns", kg_json_real(s->mean));
     }
     if (s->n > 0) {
-        json_object_set_new(j, "std_ns", real(s->std));
+        json_object_set_new(j, "std_ns", kg_json_real(s->std));
     }
     if (s->n > 0 && r->timing.claims) {
         const json_t *ref = json_object_get(r->timing.claims, "reference");
         json_object_set_new(j, "reference_mean_ns",
-                            real(json_number_value(json_object_get(ref, "mean_ns"))));
+                            kg_json_real(json_number_value(json_object_get(ref, "mean_ns"))));
     } else if (s->n > 0) {
         json_object_set_new(j, "median_ns", json_integer(r->timing.candidate_ns));
         json_object_set_new(j, "reference_median_ns", json_integer(r->timing.reference_ns));
     }
     if (r->has_speedup) {
         json_object_set_new(j, "speedup",
-                            json_pack("{s:o, s:o, s:o}", "ratio", real(r->speedup.ratio), "lo",
-                                      real(r->speedup.lo), "hi", real(r->speedup.hi)));
+                            json_pack("{s:o, s:o, s:o}", "ratio", kg_json_real(r->speedup.ratio),
+                                      "lo", kg_json_real(r->speedup.lo), "hi",
+                                      kg_json_real(r->speedup.hi)));
     }
     return j;
 }

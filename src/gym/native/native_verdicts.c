@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "gym/native/native.h"
 
 static bool inside(uint64_t address, uint64_t base, size_t bytes)
@@ -104,9 +105,9 @@ static void evidence(struct kg_evaluation *e, const struct kg_pooled_case *c,
         json_object_set_new(dims, p->dims[i].name, json_integer(c->c.shape.dim[i]));
     }
     const struct kg_compare *m = &j->compare;
-    json_t *got = isfinite(m->got) ? json_real(m->got) : json_null();
-    json_t *want = isfinite(m->want) ? json_real(m->want) : json_null();
-    json_t *worst = isfinite(m->worst) ? json_real(m->worst) : json_null();
+    json_t *got = kg_json_real(m->got);
+    json_t *want = kg_json_real(m->want);
+    json_t *worst = kg_json_real(m->worst);
     kg_record_evidence(
         e->r, "mismatch",
         json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:s}", "variant",

@@ -1,9 +1,9 @@
 /* Heads of RESULT frames. */
 #include "gym/pool/result.h"
 
-#include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "gym/kgym.h"
 #include "gym/pool/channel.h"
 
@@ -24,18 +24,13 @@ static json_t *rewards_of(const struct kg_record *r)
     return list;
 }
 
-/* JSON has no number for an end that is not known. */
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 json_t *kg_result_of_record(int64_t id, const struct kg_record *r)
 {
     const char *message = r->has_error ? r->error.message : r->message;
-    json_t *speedup = r->has_speedup ? json_pack("[o, o, o]", real(r->speedup.ratio),
-                                                 real(r->speedup.lo), real(r->speedup.hi))
-                                     : json_null();
+    json_t *speedup = r->has_speedup
+                          ? json_pack("[o, o, o]", kg_json_real(r->speedup.ratio),
+                                      kg_json_real(r->speedup.lo), kg_json_real(r->speedup.hi))
+                          : json_null();
     return json_pack("{s:I, s:i, s:o, s:o, s:i, s:o, s:i, s:o, s:o}", "id", (json_int_t)id, "kind",
                      KGYM_EVALUATE, "verdict", text(kg_verdict_name(r->verdict)), "reason",
                      text(r->reason), "error", r->has_error ? r->error.code : KG_OK, "message",

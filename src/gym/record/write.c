@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "gym/record/record.h"
 
 static json_t *text_or_null(const char *s)
@@ -18,11 +19,6 @@ static json_t *filled_or_null(const char *s)
 static json_t *count_or_null(int64_t n)
 {
     return n < 0 ? json_null() : json_integer(n);
-}
-
-static json_t *real_or_null(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
 }
 
 static json_t *flag_or_null(int yes)
@@ -117,8 +113,8 @@ static json_t *speedup_json(const struct kg_record *r)
     KG_ASSERT(isfinite(r->speedup.ratio) && r->speedup.ratio > 0);
     json_t *o = json_object();
     put(o, "ratio", json_real(r->speedup.ratio));
-    put(o, "lo", real_or_null(r->speedup.lo));
-    put(o, "hi", real_or_null(r->speedup.hi));
+    put(o, "lo", kg_json_real(r->speedup.lo));
+    put(o, "hi", kg_json_real(r->speedup.hi));
     put(o, "pairs", count_or_null(r->speedup.pairs));
     return o;
 }
@@ -133,7 +129,7 @@ static json_t *timing_json(const struct kg_timing *t)
     put(o, "reference_ns", count_or_null(t->reference_ns));
     put(o, "overhead_ns", count_or_null(t->overhead_ns));
     put(o, "shortest_ns", count_or_null(t->shortest_ns));
-    put(o, "cv", real_or_null(t->cv));
+    put(o, "cv", kg_json_real(t->cv));
     put(o, "warmups", count_or_null(t->warmups));
     put(o, "voided", count_or_null(t->voided));
     put(o, "samples", copy_or_null(t->samples));
@@ -225,8 +221,8 @@ json_t *kg_record_json(const struct kg_record *r, bool public_only)
     put_verdict(o, r);
     put(o, "speedup", speedup_json(r));
     put(o, "timing", timing_json(&r->timing));
-    put(o, "coverage", real_or_null(r->coverage));
-    put(o, "shape_generality", real_or_null(r->shape_generality));
+    put(o, "coverage", kg_json_real(r->coverage));
+    put(o, "shape_generality", kg_json_real(r->shape_generality));
     put(o, "league", league_json(r));
     put(o, "evidence", copy_or_list(r->evidence));
     put(o, "output", output_json(r));

@@ -33,11 +33,6 @@ static const struct {
 };
 #define N(array) (sizeof(array) / sizeof *(array))
 
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 json_t *rl_journal_line(const char *key, const struct rl_verdict *v)
 {
     json_t *o = json_object(), *terms = json_object();
@@ -51,10 +46,10 @@ json_t *rl_journal_line(const char *key, const struct rl_verdict *v)
     for (size_t i = 0; i < N(numbers); i++) {
         double x;
         memcpy(&x, (const char *)v + numbers[i].at, sizeof x);
-        json_object_set_new(o, numbers[i].name, real(x));
+        json_object_set_new(o, numbers[i].name, kg_json_real(x));
     }
     for (int i = 0; i < v->nterms; i++) {
-        json_object_set_new(terms, v->term[i].name, real(v->term[i].value));
+        json_object_set_new(terms, v->term[i].name, kg_json_real(v->term[i].value));
     }
     json_object_set_new(o, "terms", terms);
     return o;

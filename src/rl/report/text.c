@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "rl/report/parts.h"
 
 #define FALL       0.1 /* correct may fall by this much */
@@ -189,11 +190,6 @@ void rl_report_text(const struct rl_report *r, struct kg_buf *out)
 
 /* --- for scripts --- */
 
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *table_json(const struct rl_score_table *t)
 {
     json_t *o = json_object(), *views = json_object();
@@ -205,11 +201,11 @@ static json_t *table_json(const struct rl_score_table *t)
         for (int r = 0; r < RL_ROWS; r++) {
             const struct rl_score_row *s = &t->row[v][r];
             json_t *row = json_object(), *d = json_array();
-            json_object_set_new(row, "before", real(s->before));
-            json_object_set_new(row, "after", real(s->after));
-            json_array_append_new(d, real(s->difference.value));
-            json_array_append_new(d, real(s->difference.lo));
-            json_array_append_new(d, real(s->difference.hi));
+            json_object_set_new(row, "before", kg_json_real(s->before));
+            json_object_set_new(row, "after", kg_json_real(s->after));
+            json_array_append_new(d, kg_json_real(s->difference.value));
+            json_array_append_new(d, kg_json_real(s->difference.lo));
+            json_array_append_new(d, kg_json_real(s->difference.hi));
             json_object_set_new(row, "difference", d);
             json_object_set_new(rows, rl_row_name((enum rl_row)r), row);
         }

@@ -1,20 +1,15 @@
 /* An evaluation as part of a line of metrics. */
-#include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "rl/run/evaluate.h"
-
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
 
 static json_t *interval(struct rl_interval i)
 {
     json_t *a = json_array();
-    json_array_append_new(a, real(i.value));
-    json_array_append_new(a, real(i.lo));
-    json_array_append_new(a, real(i.hi));
+    json_array_append_new(a, kg_json_real(i.value));
+    json_array_append_new(a, kg_json_real(i.lo));
+    json_array_append_new(a, kg_json_real(i.hi));
     return a;
 }
 

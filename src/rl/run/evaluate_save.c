@@ -1,6 +1,7 @@
 /* An evaluation in a checkpoint: its outcomes, from which all else follows. */
 #include <math.h>
 
+#include "base/json.h"
 #include "rl/run/evaluate.h"
 
 enum {
@@ -13,11 +14,6 @@ enum {
     HACK = 64
 };
 
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static double number(const json_t *x)
 {
     return json_is_number(x) ? json_number_value(x) : (double)NAN;
@@ -28,8 +24,8 @@ static json_t *save_one(const struct rl_outcome *o)
     int flags = (o->sampled ? SAMPLED : 0) | (o->extracted ? EXTRACTED : 0) |
                 (o->valid ? VALID : 0) | (o->compiled ? COMPILED : 0) | (o->correct ? CORRECT : 0) |
                 (o->numerics ? NUMERICS : 0) | (o->hack ? HACK : 0);
-    return json_pack("[i,o,o,o,i]", flags, real(o->speedup), real(o->speedup_lo), real(o->coverage),
-                     o->style);
+    return json_pack("[i,o,o,o,i]", flags, kg_json_real(o->speedup), kg_json_real(o->speedup_lo),
+                     kg_json_real(o->coverage), o->style);
 }
 
 static struct rl_outcome restore_one(const json_t *x)

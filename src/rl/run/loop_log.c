@@ -1,12 +1,13 @@
 /* What the loop reports: lines of metrics, and the components of the method. */
 #include <math.h>
 
+#include "base/json.h"
 #include "rl/run/loop.h"
 
 /* A number that JSON can hold. */
 static void put(json_t *o, const char *key, double x)
 {
-    json_object_set_new(o, key, isfinite(x) ? json_real(x) : json_null());
+    json_object_set_new(o, key, kg_json_real(x));
 }
 
 static void put_count(json_t *o, const char *key, uint64_t n)

@@ -15,17 +15,12 @@ static void put(json_t *o, const char *key, json_t *value)
     json_object_set_new(o, key, value);
 }
 
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 /* With the digits that a float needs. */
 static json_t *real_float(float x)
 {
     char text[32];
     snprintf(text, sizeof text, "%.9g", (double)x);
-    return real(strtod(text, NULL));
+    return kg_json_real(strtod(text, NULL));
 }
 
 static json_t *text_or_null(const char *s)
@@ -114,12 +109,12 @@ static json_t *reasons(const struct fate *f)
 static void add_fate(json_t *o, const struct fate *f, const struct rl_trajectory_options *how)
 {
     const struct rl_row *r = f->row;
-    put(o, "return", r != NULL ? real(r->ret) : json_null());
-    put(o, "advantage", r != NULL ? real(r->adv) : json_null());
+    put(o, "return", r != NULL ? kg_json_real(r->ret) : json_null());
+    put(o, "advantage", r != NULL ? kg_json_real(r->adv) : json_null());
     put(o, "live", json_boolean(r != NULL ? rl_row_live(r) : f->learned && !f->infra));
     put(o, "kept", json_boolean(r != NULL && rl_row_kept(r)));
     put(o, "why", reasons(f));
-    put(o, "diff", r != NULL ? real(rl_step_difference(how->learned, r)) : json_null());
+    put(o, "diff", r != NULL ? kg_json_real(rl_step_difference(how->learned, r)) : json_null());
 }
 
 /* --- a turn --- */
@@ -135,7 +130,7 @@ static json_t *turn_extra(const struct rl_walk *w, int t, const struct rl_trajec
         json_array_append_new(logp, real_float(w->mu[turn->first + k]));
     }
     for (int i = 0; v != NULL && i < v->nterms; i++) {
-        put(terms, v->term[i].name, real(v->term[i].value));
+        put(terms, v->term[i].name, kg_json_real(v->term[i].value));
     }
     put(x, "row", json_integer(turn->index));
     put(x, "context", ids(w->ids + from, turn->first - from));
@@ -158,7 +153,7 @@ static json_t *turn_json(const struct rl_walk *w, int t, const struct rl_traject
     struct fate f = find_fate(o, w, t, place);
     json_t *x = json_object(), *rewards = json_object();
     if (judged) {
-        put(rewards, o->reward, real(v->reward));
+        put(rewards, o->reward, kg_json_real(v->reward));
     }
     put(x, "turn", json_integer(t + 1));
     put(x, "reply", kg_json_text(reply->data, reply->len));
@@ -166,9 +161,9 @@ static json_t *turn_json(const struct rl_walk *w, int t, const struct rl_traject
     put(x, "record", judged ? text_or_null(v->record) : json_null());
     put(x, "verdict", json_string(judged ? v->name : ""));
     put(x, "reason", json_string(v->reason));
-    put(x, "speedup", v->speedup > 0 ? real(v->speedup) : json_null());
-    put(x, "speedup_lo", v->speedup_lo > 0 ? real(v->speedup_lo) : json_null());
-    put(x, "coverage", real(v->coverage));
+    put(x, "speedup", v->speedup > 0 ? kg_json_real(v->speedup) : json_null());
+    put(x, "speedup_lo", v->speedup_lo > 0 ? kg_json_real(v->speedup_lo) : json_null());
+    put(x, "coverage", kg_json_real(v->coverage));
     put(x, "rewards", rewards);
     put(x, "feedback",
         t + 1 < w->turns ? kg_json_text(v->feedback, strlen(v->feedback)) : json_null());

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "rl/run/loop.h"
 #include "rl/run/run_events.h"
 
@@ -39,7 +40,7 @@ enum kg_code rl_run_log(struct rl_run *run, json_t *line, struct kg_err *err)
 /* A number that JSON can hold. */
 static void put(json_t *o, const char *key, double x)
 {
-    json_object_set_new(o, key, isfinite(x) ? json_real(x) : json_null());
+    json_object_set_new(o, key, kg_json_real(x));
 }
 
 static void put_count(json_t *o, const char *key, uint64_t n)

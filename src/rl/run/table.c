@@ -1,6 +1,7 @@
 /* Before and after: the table for people, and the same differences as JSON. */
 #include <math.h>
 
+#include "base/json.h"
 #include "rl/run/loop.h"
 
 #define PARTS 2
@@ -46,18 +47,13 @@ static struct line compare(const struct rl_run *run, const struct part *p, struc
     return l;
 }
 
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *line_json(const struct line *l)
 {
     json_t *a = json_array();
     const double x[5] = {l->before, l->after, l->difference.value, l->difference.lo,
                          l->difference.hi};
     for (int i = 0; i < 5; i++) {
-        json_array_append_new(a, real(x[i]));
+        json_array_append_new(a, kg_json_real(x[i]));
     }
     return a;
 }

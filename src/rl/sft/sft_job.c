@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/term.h"
 #include "rl/run/loop.h"
 #include "rl/run/memory.h"
@@ -113,7 +114,7 @@ struct view {
 static json_t *line_of(const struct rl_sft_stats *s)
 {
     json_t *j = rl_log_sft(s);
-    json_object_set_new(j, "valid", isfinite(s->valid) ? json_real(s->valid) : json_null());
+    json_object_set_new(j, "valid", kg_json_real(s->valid));
     json_object_set_new(j, "epoch", json_integer((json_int_t)s->epoch));
     return j;
 }

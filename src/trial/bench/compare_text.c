@@ -15,11 +15,6 @@ static const char *const left_names[TR_LEFT_KINDS] = {"only_a", "only_b", "other
 
 /* --- JSON --- */
 
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *run_json(const struct tr_bench *b)
 {
     json_t *policy = json_object_get(b->run, "policy");
@@ -35,11 +30,12 @@ static json_t *view_json(const struct tr_compare *c, const struct tr_compare_vie
     json_t *rows = json_object();
     for (size_t i = 0; i < c->rows; i++) {
         const struct tr_compare_row *r = &v->row[i];
-        json_object_set_new(rows, r->name,
-                            json_pack("{s:o,s:o,s:[o,o,o],s:o}", "a", real(r->a), "b", real(r->b),
-                                      "difference", real(r->difference.value),
-                                      real(r->difference.lo), real(r->difference.hi), "detectable",
-                                      real(r->detectable)));
+        json_object_set_new(
+            rows, r->name,
+            json_pack("{s:o,s:o,s:[o,o,o],s:o}", "a", kg_json_real(r->a), "b", kg_json_real(r->b),
+                      "difference", kg_json_real(r->difference.value),
+                      kg_json_real(r->difference.lo), kg_json_real(r->difference.hi), "detectable",
+                      kg_json_real(r->detectable)));
     }
     return json_pack("{s:s,s:s,s:I,s:o}", "name", v->name, "of",
                      v->of.of == RL_OF_BEST ? "best" : "turn", "turn", (json_int_t)v->of.turn,

@@ -5,14 +5,9 @@
 #include "base/json.h"
 #include "trial/bench/tables_parts.h"
 
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *interval(const struct rl_interval *x)
 {
-    return json_pack("[o,o,o]", real(x->value), real(x->lo), real(x->hi));
+    return json_pack("[o,o,o]", kg_json_real(x->value), kg_json_real(x->lo), kg_json_real(x->hi));
 }
 
 static json_t *count(size_t n)

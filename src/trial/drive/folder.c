@@ -208,12 +208,12 @@ enum kg_code tr_folder_record(struct tr_folder *f, const char *key, char **out, 
 
 static json_t *reply_line(const char *key, const struct tr_reply *r)
 {
-    json_t *line = json_pack("{s:s, s:s, s:I, s:I, s:b, s:f, s:i, s:o, s:o?}", "key", key, "finish",
-                             tr_finish_name(r->finish), "tokens_in", (json_int_t)r->usage.tokens_in,
-                             "tokens_out", (json_int_t)r->usage.tokens_out, "counted",
-                             r->usage.counted, "seconds", r->usage.seconds, "tries", r->usage.tries,
-                             "model", kg_json_text(r->model, strlen(r->model)), "logprob",
-                             isfinite(r->logprob) ? json_real(r->logprob) : json_null());
+    json_t *line =
+        json_pack("{s:s, s:s, s:I, s:I, s:b, s:f, s:i, s:o, s:o?}", "key", key, "finish",
+                  tr_finish_name(r->finish), "tokens_in", (json_int_t)r->usage.tokens_in,
+                  "tokens_out", (json_int_t)r->usage.tokens_out, "counted", r->usage.counted,
+                  "seconds", r->usage.seconds, "tries", r->usage.tries, "model",
+                  kg_json_text(r->model, strlen(r->model)), "logprob", kg_json_real(r->logprob));
     json_object_set_new(line, "text", kg_json_text(r->text, r->len));
     json_object_set_new(line, "reasoning",
                         r->reasoning != NULL ? kg_json_text(r->reasoning, r->reasoning_len)

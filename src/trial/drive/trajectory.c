@@ -1,7 +1,6 @@
 /* Puts a turn and a conversation into JSON. */
 #include "trial/drive/trajectory.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -14,11 +13,6 @@ static json_t *text(const char *s)
 static json_t *text_or_null(const char *s)
 {
     return text(s != NULL && s[0] != '\0' ? s : NULL);
-}
-
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
 }
 
 static json_t *extra_of(const struct tr_reply *r)
@@ -42,9 +36,10 @@ json_t *tr_trajectory_turn(const struct tr_turn *t, const char *feedback)
                      (json_int_t)t->turn, "reply", kg_json_text(t->reply->text, t->reply->len),
                      "finish", tr_finish_name(t->reply->finish == TR_LENGTH ? TR_LENGTH : TR_STOP),
                      "record", text_or_null(t->record_hash), "verdict", t->verdict, "reason",
-                     text(t->reason), "speedup", real(t->speedup), "speedup_lo",
-                     real(t->speedup_lo), "coverage", real(t->coverage), "rewards", rewards,
-                     "feedback", text(feedback), "shared", t->shared, "extra", extra_of(t->reply));
+                     text(t->reason), "speedup", kg_json_real(t->speedup), "speedup_lo",
+                     kg_json_real(t->speedup_lo), "coverage", kg_json_real(t->coverage), "rewards",
+                     rewards, "feedback", text(feedback), "shared", t->shared, "extra",
+                     extra_of(t->reply));
 }
 
 json_t *tr_trajectory(const struct tr_trajectory *t)

@@ -65,11 +65,6 @@ static void report(const struct run *run, struct tr_refine_outcome *out)
     snprintf(out->file, sizeof out->file, "%s", tr_bests_file(run->bests));
 }
 
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *summary_of(const struct run *run, const struct tr_refine_outcome *out)
 {
     const struct tr_again *a = &out->verified;
@@ -77,8 +72,8 @@ static json_t *summary_of(const struct run *run, const struct tr_refine_outcome 
     json_t *best = json_null();
     if (out->best > 0) {
         best = json_pack("{s:i, s:o, s:o, s:o, s:s}", "round", out->best, "speedup",
-                         real(a->speedup), "speedup_lo", real(a->speedup_lo), "speedup_hi",
-                         real(a->speedup_hi), "file", out->file);
+                         kg_json_real(a->speedup), "speedup_lo", kg_json_real(a->speedup_lo),
+                         "speedup_hi", kg_json_real(a->speedup_hi), "file", out->file);
     }
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:i, s:o, s:{s:I, s:I}, s:f}",
                      "schema", "kgym.refine/1", "problem", run->o->problem->name, "strategy",

@@ -180,11 +180,6 @@ int64_t tr_round_log_window(const struct tr_round_log *l)
 
 /* --- a line --- */
 
-static json_t *real(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static void put(json_t *o, const char *key, json_t *value)
 {
     json_object_set_new(o, key, value != NULL ? value : json_null());
@@ -205,9 +200,9 @@ static json_t *again_json(const struct tr_round *r)
     }
     put(o, "verdict", a->judged ? words(a->verdict) : json_null());
     put(o, "correct", json_boolean(a->judged && a->correct));
-    put(o, "speedup", a->judged ? real(a->speedup) : NULL);
-    put(o, "speedup_lo", a->judged ? real(a->speedup_lo) : NULL);
-    put(o, "speedup_hi", a->judged ? real(a->speedup_hi) : NULL);
+    put(o, "speedup", a->judged ? kg_json_real(a->speedup) : NULL);
+    put(o, "speedup_lo", a->judged ? kg_json_real(a->speedup_lo) : NULL);
+    put(o, "speedup_hi", a->judged ? kg_json_real(a->speedup_hi) : NULL);
     put(o, "record", a->record_hash[0] != '\0' ? words(a->record_hash) : json_null());
     put(o, "message", words(a->message));
     return o;
@@ -225,11 +220,11 @@ static void put_turn(json_t *o, const struct tr_turn *t)
     put(o, "verdict", words(judged ? t->verdict : ""));
     put(o, "reason", words(judged ? t->reason : ""));
     put(o, "correct", json_boolean(judged && t->correct));
-    put(o, "speedup", judged ? real(t->speedup) : NULL);
-    put(o, "speedup_lo", judged ? real(t->speedup_lo) : NULL);
-    put(o, "speedup_hi", judged ? real(t->speedup_hi) : NULL);
-    put(o, "coverage", judged ? real(t->coverage) : NULL);
-    put(o, "reward", judged ? real(t->reward) : NULL);
+    put(o, "speedup", judged ? kg_json_real(t->speedup) : NULL);
+    put(o, "speedup_lo", judged ? kg_json_real(t->speedup_lo) : NULL);
+    put(o, "speedup_hi", judged ? kg_json_real(t->speedup_hi) : NULL);
+    put(o, "coverage", judged ? kg_json_real(t->coverage) : NULL);
+    put(o, "reward", judged ? kg_json_real(t->reward) : NULL);
     put(o, "record", judged ? words(t->record_hash) : NULL);
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/outcome.h"
 #include "gym/verify/compare.h"
@@ -25,11 +26,6 @@ static void output_name(const struct kg_dj_report *rep, int leaf, char *out, siz
     }
 }
 
-static json_t *real(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
 static void mismatch(struct kg_evaluation *e, const struct kg_tinstance *s,
                      const struct kg_tcase *c, const char *output, const struct kg_tcompare *m)
 {
@@ -39,8 +35,9 @@ static void mismatch(struct kg_evaluation *e, const struct kg_tinstance *s,
                                  "dims", s->consts ? json_deep_copy(s->consts) : json_object(),
                                  "output", output, "elements", (json_int_t)m->n, "failed",
                                  (json_int_t)m->n_bad, "first", (json_int_t)m->first_bad, "got",
-                                 real(m->got), "want", real(m->want), "worst_over_bound",
-                                 real(m->worst), "share", kg_share_bucket(share_of(m))));
+                                 kg_json_real(m->got), "want", kg_json_real(m->want),
+                                 "worst_over_bound", kg_json_real(m->worst), "share",
+                                 kg_share_bucket(share_of(m))));
 }
 
 static const char *value_reason(const struct kg_tinstance *s, const struct kg_tcase *c,

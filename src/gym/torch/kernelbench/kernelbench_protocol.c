@@ -1,10 +1,10 @@
 /* KernelBench's own procedure: parameters, trials and closeness as that project has them. */
 #include "gym/torch/kernelbench/kernelbench_protocol.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "gym/kernelbench/tolerance.h"
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/outcome.h"
@@ -112,11 +112,6 @@ struct trials {
     double tolerance;
 };
 
-json_t *kg_tkb_real(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
 bool kg_tkb_of_one_form(const struct kg_dj_judgement *j)
 {
     return !(j->arity || j->structure || j->shape || j->dtype || j->device);
@@ -143,8 +138,8 @@ static enum kg_stage_result one_trial(struct kg_evaluation *e, struct kg_tinstan
     rep.late_write = rep.input_modified = rep.guard_hit = rep.stale = false;
     if (kg_tkb_of_one_form(&j)) {
         json_array_append_new(t->close, json_boolean(j.compare.pass));
-        json_array_append_new(t->max, kg_tkb_real(j.compare.max_difference));
-        json_array_append_new(t->mean, kg_tkb_real(j.compare.mean_difference));
+        json_array_append_new(t->max, kg_json_real(j.compare.max_difference));
+        json_array_append_new(t->mean, kg_json_real(j.compare.mean_difference));
         t->passed += j.compare.pass;
     }
     if (e->r->verdict == KG_V_NONE || !kg_tkb_of_one_form(&j)) {

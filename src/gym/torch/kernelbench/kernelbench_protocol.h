@@ -25,10 +25,8 @@ enum kg_code kg_tkb_draw(struct kg_evaluation *e, struct kg_tinstance *s, uint64
 /* The reference's answer to them. */
 enum kg_code kg_tkb_expect(struct kg_evaluation *e, struct kg_tinstance *s, uint64_t seed,
                            enum kg_dj_side keep, struct kg_err *err) KG_MUST_USE;
-/* What is close, by precision unless it is set; whether numbers were compared at all; a number, or
- * null where it is not finite. */
+/* What is close, by precision unless it is set; whether numbers were compared at all. */
 double kg_tkb_tolerance(const struct kg_evaluation *e);
 bool kg_tkb_of_one_form(const struct kg_dj_judgement *j);
-json_t *kg_tkb_real(double v);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "gym/kernelbench/kb_stats.h"
 #include "gym/timing/lease.h"
 #include "gym/torch/judging/instance.h"
@@ -108,8 +109,8 @@ static enum timed tell_last(struct kg_evaluation *e, struct kg_tinstance *s, boo
     bool compared = given && kg_tkb_of_one_form(&j);
     json_t *told = json_pack("{s:b}", "close", compared && j.compare.pass);
     if (compared) {
-        json_object_set_new(told, "max_difference", kg_tkb_real(j.compare.max_difference));
-        json_object_set_new(told, "mean_difference", kg_tkb_real(j.compare.mean_difference));
+        json_object_set_new(told, "max_difference", kg_json_real(j.compare.max_difference));
+        json_object_set_new(told, "mean_difference", kg_json_real(j.compare.mean_difference));
     }
     kg_record_evidence(e->r, "timed_answer", told);
     return TIMED;

@@ -3,16 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "gym/eval/context.h"
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/precision.h"
 #include "gym/torch/judging/shapes.h"
 #include "gym/torch/onboard/torch_onboard.h"
-
-static json_t *number(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
 
 static json_t *shape_of(const struct kg_tleaf *leaf)
 {
@@ -25,10 +21,10 @@ static json_t *shape_of(const struct kg_tleaf *leaf)
 
 static json_t *tensor(const struct kg_tleaf *leaf, const struct kg_tstats *s)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:I}", "dtype",
-                     kg_tdtype_name((enum kg_tdtype)leaf->dtype), "shape", shape_of(leaf), "min",
-                     number(s->min), "max", number(s->max), "mean", number(s->mean), "sd",
-                     number(s->sd), "distinct", (json_int_t)s->distinct);
+    return json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:I}", "dtype", kg_tdtype_name((enum kg_tdtype)leaf->dtype),
+        "shape", shape_of(leaf), "min", kg_json_real(s->min), "max", kg_json_real(s->max), "mean",
+        kg_json_real(s->mean), "sd", kg_json_real(s->sd), "distinct", (json_int_t)s->distinct);
 }
 
 static const char *need_name(enum kg_task_need need)
@@ -109,7 +105,7 @@ static void tell_oracle(const struct kg_tlook *k, const struct kg_tinstance *s, 
         seen = seen || counts;
     }
     json_object_set_new(card, "oracle", json_string(kg_toracle_name(oracle)));
-    json_object_set_new(card, "e_ref", known ? number(own) : json_null());
+    json_object_set_new(card, "e_ref", known ? kg_json_real(own) : json_null());
     json_object_set_new(card, "exact", known && seen ? json_boolean(most == 0) : json_null());
 }
 

@@ -1,8 +1,8 @@
 /* What onboarding makes of a PyTorch problem and judges: the panel, answers that take no work or
  * that a right one is far from, and the reference with an input or a parameter frozen. */
-#include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "gym/torch/onboard/panel_source.h"
 #include "gym/torch/onboard/torch_onboard.h"
 
@@ -30,10 +30,7 @@ static enum kg_code try(struct kg_tlook *k, const char *name, const struct kg_bu
         return err->code;
     }
     const struct kg_onboard_check *c = &k->o->check[k->o->n - 1];
-    json_object_set_new(k->panel, name,
-                        !c->pass           ? json_real(0)
-                        : isfinite(c->off) ? json_real(c->off)
-                                           : json_null());
+    json_object_set_new(k->panel, name, !c->pass ? json_real(0) : kg_json_real(c->off));
     return KG_OK;
 }
 
