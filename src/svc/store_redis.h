@@ -89,10 +89,6 @@ enum kg_code kg_svc_redis_parse(const char *text, struct kg_svc_redis_place *out
 enum kg_code kg_svc_link_up(struct kg_svc_redis *s, struct kg_svc_link *l,
                             struct kg_err *err) KG_MUST_USE;
 void kg_svc_link_down(struct kg_svc_link *l);
-/* Once a minute, and on each new connection: sets the service's clock by Redis's. Services that
- * share a store date claims by it, and one whose host's clock was set right after its start would
- * end the others' claims. Less than a second is let be. The link may be down afterwards. */
-void kg_svc_link_clock(struct kg_svc_redis *s, struct kg_svc_link *l);
 /* The next answer. NULL and *err (IO): the link is down then, or Redis answered an error. The
  * caller frees it (freeReplyObject). */
 redisReply *kg_svc_link_answer(struct kg_svc_redis *s, struct kg_svc_link *l, struct kg_err *err);
@@ -100,6 +96,11 @@ redisReply *kg_svc_link_answer(struct kg_svc_redis *s, struct kg_svc_link *l, st
  * reads. */
 redisReply *kg_svc_link_ask(struct kg_svc_redis *s, struct kg_svc_link *l, struct kg_err *err,
                             int argc, const char *const *argv);
+/* As kg_svc_link_up(). Once a minute, and on each new connection, it also sets the service's clock
+ * by Redis's. Services that share a store date claims by it: one whose host's clock was set right
+ * after its start would end the others' claims. Less than a second is let be. */
+enum kg_code kg_svc_link_clock(struct kg_svc_redis *s, struct kg_svc_link *l,
+                               struct kg_err *err) KG_MUST_USE;
 /* Is the server one that keeps what it has answered, and may this user do all that is needed?
  * Errors: USAGE (no: the message says which setting, or which command), IO. */
 enum kg_code kg_svc_redis_check(struct kg_svc_redis *s, bool relaxed,

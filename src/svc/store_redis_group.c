@@ -177,11 +177,7 @@ enum kg_code kg_svc_redis_begin(struct kg_svc_store *store, struct kg_err *err)
 {
     struct kg_svc_redis *s = own(store);
     kg_svc_redis_rollback(store);
-    if (kg_svc_link_up(s, &s->write, err) != KG_OK) {
-        return err->code;
-    }
-    kg_svc_link_clock(s, &s->write);
-    if (kg_svc_link_up(s, &s->write, err) != KG_OK) {
+    if (kg_svc_link_clock(s, &s->write, err) != KG_OK) {
         return err->code;
     }
     if (!s->doubt) {

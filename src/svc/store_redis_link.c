@@ -257,36 +257,27 @@ static int64_t time_of(const redisReply *r)
               : -1;
 }
 
-static const char *const ask_time[] = {"TIME"};
-
-void kg_svc_link_clock(struct kg_svc_redis *s, struct kg_svc_link *l)
+enum kg_code kg_svc_link_clock(struct kg_svc_redis *s, struct kg_svc_link *l, struct kg_err *err)
 {
-    struct kg_err ignored = KG_ERR_INIT; /* the user may: kg_svc_redis_check() */
+    static const char *const time[] = {"TIME"};
     int64_t before = now_ms();
-    if (l->c == NULL || (l->clock_at_ms != 0 && before - l->clock_at_ms < CLOCK_MS)) {
-        return;
+    if (l->c != NULL && l->clock_at_ms != 0 && before - l->clock_at_ms < CLOCK_MS) {
+        return KG_OK;
     }
-    redisReply *r = command(s, l, &ignored, 1, ask_time);
-    int64_t took = now_ms() - before, there = r != NULL ? time_of(r) + took / 2 : -1;
+    redisReply *r = kg_svc_link_ask(s, l, err, 1, time);
+    if (r == NULL) {
+        return err->code;
+    }
+    int64_t told = time_of(r), took = now_ms() - before, there = told + took / 2;
     int64_t off = there - kg_svc_now_ms();
-    l->clock_at_ms = l->c != NULL ? before + took : 0;
-    if (r != NULL && there > took && llabs(off) >= CLOCK_OFF_MS + took) {
-        kg_log(KG_LOG_WARN, "%s: its clock is %.1f s %s this one's, and is gone by from now on",
+    l->clock_at_ms = before + took;
+    if (told > 0 && llabs(off) >= CLOCK_OFF_MS + took) {
+        kg_log(KG_LOG_WARN, "%s: its clock is %.1f s %s this one's; kgym goes by it from now on",
                s->place.shown, fabs((double)off) / 1000, off > 0 ? "ahead of" : "behind");
         kg_svc_now_is(there);
     }
     freeReplyObject(r);
-}
-
-static enum kg_code check_clock(struct kg_svc_redis *s, struct kg_err *err)
-{
-    redisReply *r = kg_svc_link_ask(s, &s->write, err, 1, ask_time);
-    if (r == NULL && s->write.c != NULL) { /* it answered */
-        err->code = KG_E_USAGE;
-    }
-    enum kg_code code = done(r, err);
-    kg_svc_link_clock(s, &s->write); /* before anything is dated */
-    return code;
+    return KG_OK;
 }
 
 /* --- what the server must promise --- */
@@ -358,5 +349,10 @@ enum kg_code kg_svc_redis_check(struct kg_svc_redis *s, bool relaxed, struct kg_
             return err->code;
         }
     }
-    return check_clock(s, err) == KG_OK ? check_user(s, err) : err->code;
+    /* Before anything is dated. Refused by a server that answers: a user that may not ask. */
+    if (kg_svc_link_clock(s, &s->write, err) != KG_OK) {
+        err->code = s->write.c != NULL ? KG_E_USAGE : err->code;
+        return err->code;
+    }
+    return check_user(s, err);
 }
