@@ -31,8 +31,7 @@ struct rl_judge {
     struct entry *entry;
     int n, cap;
     struct rl_index index;
-    int *next;     /* [tickets] the next ticket that waits for the same entry */
-    int *entry_of; /* [tickets] */
+    int *next; /* [tickets] the next ticket that waits for the same entry */
     uint32_t scope;
     uint32_t *nth;                   /* [tickets] replies in this scope */
     bool *shared;                    /* [tickets] */
@@ -74,7 +73,6 @@ void rl_judge_destroy(struct rl_judge *j)
     free(j->entry);
     rl_index_deinit(&j->index);
     free(j->next);
-    free(j->entry_of);
     free(j->nth);
     free(j->shared);
     free(j->given);
@@ -97,14 +95,13 @@ enum kg_code rl_judge_create(struct kgym_pool *pool, const struct rl_judge_optio
     if (j != NULL) {
         *j = (struct rl_judge){.pool = pool, .o = *o, .index = {.owner = j, .key = hash_of}};
         j->next = calloc(n, sizeof *j->next);
-        j->entry_of = calloc(n, sizeof *j->entry_of);
         j->ready = calloc(n, sizeof *j->ready);
         j->nth = calloc(n, sizeof *j->nth);
         j->shared = calloc(n, sizeof *j->shared);
         j->given = calloc(n, sizeof(*j->given));
     }
-    if (j == NULL || j->next == NULL || j->entry_of == NULL || j->ready == NULL || j->nth == NULL ||
-        j->shared == NULL || j->given == NULL) {
+    if (j == NULL || j->next == NULL || j->ready == NULL || j->nth == NULL || j->shared == NULL ||
+        j->given == NULL) {
         rl_judge_destroy(j);
         return kg_fail(err, KG_E_HOST, "judge: no memory for %d tickets", o->tickets);
     }
@@ -315,7 +312,6 @@ enum kg_code rl_judge_submit(struct rl_judge *j, int ticket, const struct rl_cha
     j->counts.shared += shared;
     j->counts.asked++;
     j->pending++;
-    j->entry_of[ticket] = i;
     j->shared[ticket] = shared;
     if (e->state == DONE) {
         push(j, ticket, e->verdict);
