@@ -75,16 +75,17 @@ static void take_speed(const struct kg_record *r, const struct kg_reward_params 
     bool holds_one = !known || (r->speedup.lo <= 1 && 1 <= r->speedup.hi);
     f->timed = true;
     f->interval = known;
-    f->s = p->s_deadzone && holds_one ? 1 : r->speedup.ratio;
+    bool is_one = p->s_deadzone && holds_one;
+    f->s = is_one ? 1 : r->speedup.ratio;
     f->s_lo = known ? fmin(r->speedup.lo, r->speedup.ratio) : 0;
-    if (p->s_deadzone && holds_one) {
+    if (is_one) {
         size_t n = strlen(f->why);
         snprintf(f->why + n, sizeof f->why - n, "%sit counts as 1, which its interval holds",
                  n > 0 ? "; " : "");
     }
     if (below(r->timing.candidate_ns, shortest)) {
         double slower = (double)r->timing.candidate_ns / shortest;
-        f->s *= p->s_deadzone && holds_one ? 1 : slower; /* it counts as 1 already */
+        f->s *= is_one ? 1 : slower;
         f->s_lo *= slower;
     }
 }
