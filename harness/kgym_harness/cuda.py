@@ -318,9 +318,9 @@ class Cuda:
         return not self.fresh and self.lib.kg_probe_cuda_gate(base, stream, number) == 0
 
     def post_behind(self, base, number):
-        """As in host.Host, on the stream of the call."""
-        stream = self.streams[self.turn].cuda_stream
-        return self.lib.kg_probe_cuda_post(base, stream, number) == 0
+        """After hold_back(): makes the device post the answer, which must stand in the control
+        block, when what the call has launched is done. Where it cannot, finish() does."""
+        self.lib.kg_probe_cuda_post(base, self.streams[self.turn].cuda_stream, number)
 
     def rehearse(self):
         """Runs an operator on no elements, which launches nothing. It takes the same way

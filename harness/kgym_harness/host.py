@@ -52,12 +52,6 @@ class Host:
         del base, number
         return False
 
-    def post_behind(self, base, number):
-        """Makes the device post the answer when what the call has launched is done. The answer
-        must stand in the control block. False: it cannot."""
-        del base, number
-        return False
-
     def rehearse(self):
         """Does those parts of a call that can be done before it."""
 

@@ -8,10 +8,10 @@
 #include "gym/device/cuda_driver.h"
 #include "probe/probe_cuda.h"
 
-#define GEQ 0 /* CU_STREAM_WAIT_VALUE_GEQ: (int32_t)(*at - value) >= 0 */
-#define BEHIND                                                                                     \
-    0 /* CU_STREAM_WRITE_VALUE_DEFAULT: what came before is seen by who sees the word              \
-       */
+/* CU_STREAM_WAIT_VALUE_GEQ: (int32_t)(*at - value) >= 0; CU_STREAM_WRITE_VALUE_DEFAULT: who sees
+ * the word sees what came before it. */
+#define GEQ    0
+#define BEHIND 0
 
 static struct kg_cu_gate cu;
 static bool asked;

@@ -118,8 +118,9 @@ enum kg_tflag {                  /* of a command */
                                         reference writes to, as the last CALL left them. With
                                         NEEDED: as they came */
                 KG_TF_MORE = 4096,   /* STATE, SNAPSHOT: another part follows */
-                KG_TF_AHEAD = 8192,  /* CALL, NULL: launch before the release, and let the device
-                                        hold that back until then */
+                KG_TF_AHEAD = 8192,  /* CALL, NULL: launch before the release, let the device hold
+                                        that back until then, and let it post the answer. The
+                                        nonce comes with the announcement */
                 /* STATE, SNAPSHOT: the number of a part, times PART: of LEAVES tensors each */
                 KG_TF_PART = 1 << 16,
                 KG_TF_PARTS = 31 << 16,
