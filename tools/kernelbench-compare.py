@@ -63,6 +63,8 @@ def theirs(result):
         meta.get("runtime_error") or meta.get("compilation_error") or ""
     if result["correctness"]:
         return "ok", said, None
+    if "out of memory" in str(said):  # what others on the device took, as likely as its own
+        return "error", said, None
     return ("wrong" if result["compiled"] else "compile"), said, meta.get("max_difference")
 
 
