@@ -59,6 +59,8 @@ enum kg_code kg_opts_flag(const struct kg_opts *o, void *config, int argc, char 
                           int *used, struct kg_err *err) KG_MUST_USE;
 /* The flag of a key without its dashes: "timing.half_width" -> "timing-half-width". */
 void kg_opt_flag_name(const struct kg_opt *opt, char out[KG_OPT_KEY_MAX]);
+/* "timing.half_width" -> "KGYM_TIMING_HALF_WIDTH". */
+void kg_opt_env_name(const struct kg_opt *opt, char out[KG_OPT_KEY_MAX + 8]);
 /* For "did you mean": the flag ("--timing-pairs") nearest to word, "" when none is near. */
 void kg_opts_nearest_flag(const struct kg_opts *o, const char *word, char *out, size_t cap);
 /* YAML that kg_opts_yaml reads back to the same values; with comments when help is set. */

@@ -6,8 +6,6 @@
 #include "base/opt.h"
 
 const struct kg_opt *kg_opt_find(const struct kg_opts *o, const char *key);
-/* "timing.half_width" -> "KGYM_TIMING_HALF_WIDTH". */
-void kg_opt_env_name(const struct kg_opt *opt, char out[KG_OPT_KEY_MAX + 8]);
 /* Read value into the field of config; the field is unchanged after an error. */
 enum kg_code kg_opt_store(const struct kg_opt *opt, void *config, const char *value,
                           const char *source, struct kg_err *err) KG_MUST_USE;

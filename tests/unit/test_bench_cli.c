@@ -105,7 +105,11 @@ static void test_what_was_asked_for_stays(void **state)
     rig_says("policy.temperature");
     rig_expect(2, RUN "run --samples 1 --price-in 1 --price-out 10", server.port);
     rig_says("`samples` 2");
-    rig_expect(0, RUN "run --samples 3 --price-in 1 --price-out 10", server.port);
+    rig_expect(2, "export KGYM_LAWS=0 KGYM_NO_OPTION=1; " RUN "run --price-in 1 --price-out 10",
+               server.port);
+    rig_says("`gym.environment` nothing, and {\"laws\":\"0\"} is asked for");
+    rig_expect(0, "export KGYM_NO_OPTION=1; " RUN "run --samples 3 --price-in 1 --price-out 10",
+               server.port);
     rig_says("18/18");
     rig_expect(0, "wc -l <ledger");
     assert_string_equal(rig.out.data, "18\n");

@@ -73,6 +73,33 @@ static void last_turns_become_their_samples(void **state)
     assert_string_equal(rig.out.data, "level1\nlevel2\n");
 }
 
+/* What was exported before its problem turned out defective does not stay. */
+static void a_late_defect_is_left_out(void **state)
+{
+    (void)state;
+    struct bench_rig g;
+    static const int level[] = {1, 1};
+    bench_begin(&g, "late", 2, 2, 1);
+    g.level = level;
+    g.names = names;
+    bench_turn(&g, 0, 1, 1, 2);
+    bench_turn(&g, 1, 1, 1, 2);
+    bench_end(&g, NULL);
+    rig_expect(0, "$K bench --export late && rm -r first; mv late/kernelbench first");
+    bench_begin(&g, "late", 2, 2, 1);
+    g.level = level;
+    g.names = names;
+    bench_turn(&g, 0, 1, 1, 2);
+    bench_turn(&g, 1, 1, 1, 2);
+    bench_error(&g, 1, 2, 1, KG_E_PROBLEM, "no oracle");
+    bench_end(&g, NULL);
+    rig_expect(0, "mv first late/kernelbench && $K bench --export late");
+    json_t *j = file("late/kernelbench/level1/eval_results.json");
+    assert_int_equal(json_object_size(j), 1);
+    assert_non_null(json_object_get(j, "1"));
+    json_decref(j);
+}
+
 static void their_analysis_reads_it(void **state)
 {
     (void)state;
@@ -162,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(last_turns_become_their_samples),
+        cmocka_unit_test(a_late_defect_is_left_out),
         cmocka_unit_test(their_analysis_reads_it),
         cmocka_unit_test(other_suites_write_nothing),
         cmocka_unit_test(comparing),

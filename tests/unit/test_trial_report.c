@@ -260,7 +260,7 @@ static void a_run_under_way_has_a_report(void **state)
     rig_expect(0, "$K report way");
     rig_shows("PARTIAL");
     rig_expect(0, "grep -q 'This run is not whole' way/report.html && grep -q 'not judged yet' "
-                  "way/report.html");
+                  "way/report.html && ! grep -q '\\[0.00, 0.00\\]' way/report.html");
     rig_expect(0, "cd way && rm trajectories.jsonl && truncate -s -40 records.jsonl && truncate -s "
                   "-40 replies.jsonl && $K report .");
     rig_shows("note: trajectories.jsonl: is not there");

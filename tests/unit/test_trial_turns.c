@@ -240,6 +240,17 @@ static void turns_without_room(void **state)
     assert_int_equal(x.bench.ended[2], TR_BENCH_OPEN);
     assert_true(x.tables.partial);
     bench_close(&x);
+    append("run/trajectories.jsonl", "{\"id\":\"p2/s1\",\"end\":\"full\",\"turns\":[{}]}\n");
+    bench_open(&x, "run", NULL, 0);
+    assert_int_equal(x.tables.counts.full, 0);
+    assert_int_equal(x.bench.ended[2], TR_BENCH_OPEN);
+    bench_close(&x);
+    append("run/trajectories.jsonl", "{\"id\":\"p0/s1\",\"end\":\"full\",\"turns\":[{},{}]}\n"
+                                     "{\"id\":\"p1/s1\",\"end\":\"full\",\"turns\":[]}\n");
+    bench_open(&x, "run", NULL, 0);
+    assert_int_equal(x.bench.ended[0], TR_BENCH_DONE);
+    assert_int_equal(x.bench.ended[1], TR_BENCH_DONE);
+    bench_close(&x);
 }
 
 int main(void)

@@ -9,7 +9,9 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/opt.h"
 #include "cli/cli.h"
+#include "gym/eval/config.h"
 #include "gym/kernelbench/kb_problem.h"
 
 enum kind { TEXT, WHOLE, INT, REAL, YES, NO };
@@ -311,6 +313,27 @@ static json_t *text(const char *s)
     return s != NULL ? kg_json_text(s, strlen(s)) : json_null();
 }
 
+/* {KEY: VALUE} of the options that $KGYM_... sets and that say what is judged, or how; NULL: none.
+ * A service has its own environment. */
+static json_t *environment(const struct tr_args *a)
+{
+    const struct kg_opts *all = kg_config_options();
+    json_t *out = NULL;
+    for (size_t i = 0; a->gym == NULL && i < all->n; i++) {
+        const struct kg_opt *o = &all->table[i];
+        char name[KG_OPT_KEY_MAX + 8];
+        kg_opt_env_name(o, name);
+        const char *value = getenv(name);
+        bool asked = o->client || (strcmp(o->key, "preset") == 0 && a->preset == NULL) ||
+                     (strcmp(o->key, "rewards") == 0 && a->rewards == NULL);
+        if (value != NULL && asked) {
+            out = out != NULL ? out : json_object();
+            json_object_set_new(out, o->key, text(value));
+        }
+    }
+    return out;
+}
+
 json_t *tr_args_run(const struct tr_args *a, const struct tr_policy *policy, const char *kind,
                     const char *id)
 {
@@ -320,6 +343,10 @@ json_t *tr_args_run(const struct tr_args *a, const struct tr_policy *policy, con
     }
     json_t *gym = json_pack("{s:o, s:o, s:b}", "preset", text(a->preset), "set", set, "remote",
                             a->gym != NULL);
+    json_t *from_environment = environment(a);
+    if (from_environment != NULL) {
+        json_object_set_new(gym, "environment", from_environment);
+    }
     json_t *prices = json_pack("{s:f, s:f}", "in", a->budget.price_in, "out", a->budget.price_out);
     return json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:I, s:o}", "schema", "kgym.run/1",
                      "kind", kind, "id", id, "policy", policy->describe(policy->self), "gym", gym,

@@ -137,6 +137,14 @@ bool tr_turns_full(struct tr_turns_reader *r, json_t *line)
     return true;
 }
 
+/* It had no room for another turn, and that turn has come no more. */
+static bool is_full(const struct tr_bench *b, const struct tr_bench_turn *t, const json_t *line)
+{
+    const char *end = json_string_value(json_object_get(line, "end"));
+    size_t n = json_array_size(json_object_get(line, "turns"));
+    return end != NULL && strcmp(end, "full") == 0 && !(n < b->turns && t[n].replied);
+}
+
 bool tr_turns_trajectory(struct tr_turns_reader *r, json_t *line)
 {
     size_t problem;
@@ -145,7 +153,7 @@ bool tr_turns_trajectory(struct tr_turns_reader *r, json_t *line)
     if (t == NULL) {
         return false;
     }
-    bool done = end != NULL && (strcmp(end, "done") == 0 || strcmp(end, "full") == 0);
+    bool done = end != NULL && (strcmp(end, "done") == 0 || is_full(r->b, t, line));
     bool defect = end != NULL && strcmp(end, "defect") == 0;
     r->b->ended[(size_t)(t - r->b->turn) / r->b->turns] = done     ? TR_BENCH_DONE
                                                           : defect ? TR_BENCH_DEFECT

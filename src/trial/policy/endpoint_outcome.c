@@ -91,7 +91,7 @@ static void again(struct tr_flight *f, enum kg_code code, double asked_s, const 
         }
         return;
     }
-    if (asked_s > patience - so_far) {
+    if (asked_s >= 0 && asked_s > patience - so_far) {
         snprintf(text, sizeof text, "%.260s; it asks to wait %.0f s, patience ends after %.0f s",
                  why, asked_s, patience);
     } else {

@@ -83,7 +83,10 @@ static struct tr_seen *make(struct reading *g, const char *key, size_t name_len,
                                      .turn = turn,
                                      .reply_at = -1,
                                      .record_at = -1,
-                                     .facts = {.speedup = NAN, .coverage = NAN}};
+                                     .facts = {.speedup = NAN,
+                                               .speedup_lo = NAN,
+                                               .speedup_hi = NAN,
+                                               .coverage = NAN}};
     return &r->turn[r->n++];
 }
 
