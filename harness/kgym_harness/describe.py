@@ -328,8 +328,7 @@ def describe(subject, request, seed):
     """Builds the module under seed, and calls it three times unless request says run: false.
     Where calls repeat themselves, it makes four more at most."""
     lacked = _lacked(subject)
-    if subject.compat:  # a candidate's arguments are drawn under the same seed
-        seed_all(seed, subject.device)
+    seed_all(seed, subject.device)  # as where the reference is built: both sides get the same
     args, kwargs = subject.own_init()
     subject.build(None, None, seed)
     fast, run = str(subject.device) if request.get("fast") else None, request.get("run", True)

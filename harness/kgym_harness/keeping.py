@@ -285,7 +285,7 @@ def changed(subject, named, again, seed, law, which, mate=-1):
             continue
         chosen = which == 0 if law in TOUCHES else chosen
         values = made[k] if k is not None else \
-            _changed(law, one[i], subject.move([again[i]])[0][1], of, (seed + 7 * i) % (1 << 62),
+            _changed(law, one[i], subject.moved(i, again[i][1]), of, (seed + 7 * i) % (1 << 62),
                      chosen, subject.terms)
         made[i] = values if values is one[i] else _laid(values, one[i])
     return [(path, t) for (path, _), t in zip(named, made)]

@@ -80,6 +80,7 @@ class Subject:
 
     def __init__(self, path, entry, role, device, compat=None):
         self.entry, self.role, self.device = entry, role, device
+        self.row = False  # a line of a file of rows: KernelBook's conventions
         self.single = False  # the oracle is the reference in float
         self.first_draw = None  # inputs that there was no room for on the device
         self.overlapping = None  # {(k, i)}: inputs that share memory in each draw
@@ -115,7 +116,7 @@ class Subject:
         KernelBook [args, kwargs]."""
         function = vars(self.source.module).get("get_init_inputs")
         got = function() if function is not None else []
-        if self.entry != "Model" and isinstance(got, (list, tuple)) and len(got) == 2 and \
+        if (self.row or self.entry != "Model") and isinstance(got, (list, tuple)) and len(got) == 2 and \
                 isinstance(got[0], (list, tuple)) and isinstance(got[1], dict):
             return list(got[0]), dict(got[1])
         if isinstance(got, dict):
@@ -177,9 +178,12 @@ class Subject:
         return [got[name] for name in names[:len(got)]]
 
     def move(self, named):
-        """Moves inputs to the device, where they have the strides of the first draw."""
-        return [(path, layout.laid(t.to(self.device), stride))
-                for (path, t), stride in zip(named, self.strides)]
+        """Moves all inputs to the device, where they have the strides of the first draw."""
+        return [(path, self.moved(i, t)) for i, (path, t) in enumerate(named)]
+
+    def moved(self, i, t):
+        """The same of input i alone."""
+        return layout.laid(t.to(self.device), self.strides[i])
 
     def bind(self, tensors):
         """Sets the inputs of the next calls."""

@@ -65,6 +65,7 @@ class Runner:
         subject = module.Subject(self.path, request["entry"], request.get("role", "candidate"),
                                  self.device, compat)
         subject.tf32 = tf32 and not compat
+        subject.row = bool(request.get("row"))
         subject.execute(request.get("consts"))
         self.subject = subject
         return {"constants": subject.source.constants()}

@@ -17,6 +17,7 @@ SECONDS = 3  # of looking for one: a file may take long to execute
 def _again(subject, consts):
     """The same source once more: what it keeps of its draws is its own."""
     made = module.Subject(subject.source.path, subject.entry, subject.role, subject.device)
+    made.row = subject.row
     made.source.name += "_smaller"
     made.execute(consts)
     return made

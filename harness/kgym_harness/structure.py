@@ -185,6 +185,16 @@ def _constant(draws, axis, power):
     return (count - 1) * -math.log10(worst) if worst <= CLOSE else 0
 
 
+def _repeated(draws, axis):
+    """One line, again and again: an input that was expanded, or repeated."""
+    first = _lines(draws[0], axis, FEW)
+    if first is None or not bool((first == first[:, :1]).all()):
+        return 0
+    rows = torch.cat([_lines(t, axis) for t in draws])
+    repeats = rows.numel() - rows.shape[0]
+    return repeats / 2 if bool((rows == rows[:, :1]).all()) else 0
+
+
 def _along(look, draws):
     return max((look(draws, axis) for axis in range(draws[0].dim())), default=0)
 
@@ -197,6 +207,7 @@ KINDS = {
     "sorted": lambda draws: _along(_sorted, draws),
     "sums": lambda draws: _along(lambda d, axis: _constant(d, axis, 1), draws),
     "norms": lambda draws: _along(lambda d, axis: _constant(d, axis, 2), draws),
+    "repeated": lambda draws: _along(_repeated, draws),
 }
 
 

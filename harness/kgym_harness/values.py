@@ -2,12 +2,16 @@
 through the broker, so they must survive as JSON. Tensors among inputs are places ("T"), which
 BIND fills in order."""
 
+import enum
 import math
 import types
 
 import torch
 
 MOST_ELEMENTS = 4096  # of a tensor among constructor arguments
+# What has attributes, and is not those attributes.
+OTHERS = (type, types.FunctionType, torch.nn.Module, torch.Tensor, dict, list, tuple, str, int,
+          float, enum.Enum)
 
 
 class Unsupported(Exception):
@@ -34,7 +38,10 @@ def encode(v):
     if type(v) is torch.Tensor and v.numel() <= MOST_ELEMENTS and not v.is_complex():
         return {"$tensor": {"dtype": str(v.dtype).split(".")[-1], "shape": list(v.shape),
                             "data": [encode(x) for x in v.flatten().tolist()]}}
-    if hasattr(v, "__dict__") and not isinstance(v, (type, types.FunctionType, torch.nn.Module)):
+    if isinstance(v, torch.Tensor) and v.numel() > MOST_ELEMENTS:
+        raise Unsupported("a tensor of %d elements among the constructor's arguments (at most %d)" %
+                          (v.numel(), MOST_ELEMENTS))
+    if hasattr(v, "__dict__") and not isinstance(v, OTHERS):
         return {"$object": {k: encode(x) for k, x in vars(v).items() if not k.startswith("_")}}
     raise Unsupported("an argument of type %s" % type(v).__name__)
 

@@ -503,6 +503,26 @@ static void replies(void **state)
     kg_buf_deinit(&text);
 }
 
+/* A row's class may be called as KernelBench's are. */
+static void a_row_of_that_name(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    put("model.jsonl",
+        "{\"entry_point\": \"Model\", \"python_code\": \"import torch\\nimport torch.nn as nn\\n"
+        "class Model(nn.Module):\\n    def __init__(self, by=1.0):\\n        super().__init__()\\n"
+        "        self.by = by\\n    def forward(self, x):\\n        return x * self.by\\n"
+        "def get_inputs():\\n    return [torch.rand([4, 4, 4])]\\n"
+        "def get_init_inputs():\\n    return [[], {\\\"by\\\": 3.0}]\\n\"}\n");
+    expect("model.jsonl#1",
+           "import torch.nn as nn\nclass ModelNew(nn.Module):\n    def __init__(self, by):\n"
+           "        super().__init__()\n        self.by = by\n    def forward(self, x):\n"
+           "        return x + x * (self.by - 1)\n",
+           "ok", &r);
+    kg_record_deinit(&r);
+}
+
 /* A row of a KernelBook file: another class name, [args, kwargs]. */
 static void rows(void **state)
 {
@@ -1089,6 +1109,7 @@ int main(void)
         cmocka_unit_test(a_view_under_every_law),
         cmocka_unit_test(replies),
         cmocka_unit_test(rows),
+        cmocka_unit_test(a_row_of_that_name),
         cmocka_unit_test(forms_of_inputs),
         cmocka_unit_test(a_module_that_is_missing),
         cmocka_unit_test(files_that_are_no_problem),

@@ -153,6 +153,80 @@ static void where_inputs_lie(void **state)
             "ok", NULL);
 }
 
+/* An input whose structure is kept need not be the first, nor like it. */
+static void structure_behind_another_input(void **state)
+{
+    (void)state;
+    static const char candidate[] = CANDIDATE("x, z", "x + z.sort()[0]");
+    need_torch();
+    config.laws = 3;
+    outcome(PROBLEM("x, z", "x + z", "[torch.rand(6, 8), torch.rand(8).sort()[0]]"), candidate,
+            "ok", NULL);
+    outcome(PROBLEM("x, z", "x + z", "[torch.rand(8, 6).t(), torch.rand(6, 8).sort()[0]]"),
+            candidate, "ok", NULL);
+    config.laws = 2;
+}
+
+/* What the constructor gets. */
+#define MADE(name, body)                                                                           \
+    HEAD "import collections, enum, random\n\n\nclass " name "(nn.Module):\n"                       \
+         "    def __init__(self, k):\n        super().__init__()\n        self.k = k\n\n"          \
+         "    def forward(self, x):\n        return " body "\n"
+#define MADE_OF(k)                                                                                 \
+    "\n\ndef get_inputs():\n    return [torch.randn(6, 8)]\n\n\n"                                  \
+    "def get_init_inputs():\n    return [" k "]\n"
+
+/* Both sides get the same numbers, drawn once. */
+static void arguments_that_are_drawn(void **state)
+{
+    (void)state;
+    need_torch();
+    outcome(MADE("Model", "x * self.k") MADE_OF("torch.randn(8)"), MADE("ModelNew", "x * self.k"),
+            "ok", NULL);
+    outcome(MADE("Model", "x * self.k") MADE_OF("random.randint(2, 1 << 20)"),
+            MADE("ModelNew", "x * self.k"), "ok", NULL);
+    outcome(MADE("Model", "x * self.k") MADE_OF("torch.randn(8)"),
+            MADE("ModelNew", "x * torch.randn(8)"), "wrong/value", NULL);
+}
+
+/* What cannot be passed on is named, and is no fault of a candidate's. */
+static void arguments_that_cannot_be_passed(void **state)
+{
+    (void)state;
+    need_torch();
+    outcome(MADE("Model", "x * self.k[:8, 0]") MADE_OF("torch.eye(128)"),
+            MADE("ModelNew", "x * self.k[:8, 0]"), "error/problem",
+            "a tensor of 16384 elements among the constructor's arguments (at most 4096)");
+    outcome(MADE("Model", "x * self.k['a']") MADE_OF("collections.OrderedDict(a=2)"),
+            MADE("ModelNew", "x * self.k['a']"), "error/problem", "an argument of type OrderedDict");
+    outcome(MADE("Model", "x if self.k == self.k.__class__(2) else -x")
+                MADE_OF("enum.Enum('Mode', 'A B')(2)"),
+            MADE("ModelNew", "x"), "error/problem", "an argument of type Mode");
+    outcome(MADE("Model", "x * self.k") MADE_OF("nn.Parameter(torch.ones(8))"),
+            MADE("ModelNew", "x * self.k"), "error/problem", "an argument of type Parameter");
+}
+
+/* An assertion on the device ends what a process can do there. A law under which that happens is not
+ * asked; the next one has a fresh process. Played here: the reference keeps it in mind. */
+static void a_law_that_breaks_the_references_device(void **state)
+{
+    (void)state;
+    need_torch();
+    static const char problem[] =
+        HEAD "dead = False\n\n\ndef assure():\n    if dead:\n"
+             "        raise RuntimeError('CUDA error: device-side assert triggered')\n\n\n"
+             "class Model(nn.Module):\n    def forward(self, x, z):\n        global dead\n"
+             "        dead = dead or bool((x < 0).any())\n        assure()\n"
+             "        return x + z\n\n\n"
+             "def get_inputs():\n    assure()\n"
+             "    return [torch.rand(6, 8), torch.rand(8).sort()[0]]\n\n\n"
+             "def get_init_inputs():\n    return []\n";
+    config.laws = 3;
+    outcome(problem, CANDIDATE("x, z", "x + z"), "ok", NULL);
+    outcome(problem, CANDIDATE("x, z", "x + z.flip(0)"), "wrong/value", NULL);
+    config.laws = 2;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +236,10 @@ int main(void)
         cmocka_unit_test(what_changes_from_process_to_process),
         cmocka_unit_test(named_answers),
         cmocka_unit_test(where_inputs_lie),
+        cmocka_unit_test(structure_behind_another_input),
+        cmocka_unit_test(a_law_that_breaks_the_references_device),
+        cmocka_unit_test(arguments_that_are_drawn),
+        cmocka_unit_test(arguments_that_cannot_be_passed),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

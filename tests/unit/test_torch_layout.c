@@ -105,6 +105,22 @@ static void the_record_tells_strides(void **state)
     kg_record_deinit(&r);
 }
 
+/* Indices point at elements, wherever these lie in memory. */
+static void indices_into_inputs_with_strides(void **state)
+{
+    (void)state;
+    static const char last[] = "j = torch.arange(x.shape[-1]).expand(x.shape); "
+                               "return torch.where(x == x.amax(-1, keepdim=True), j, -1).amax(-1)";
+    need_torch();
+    problem_of("return x.argmax(-1)", "return [torch.randint(0, 10, (300, 64)).float().t()]");
+    ends(last, "ok");
+    ends("return x.argmin(-1)", "wrong/value");
+    /* fewer bytes than elements */
+    problem_of("return x.argmax(-1)", "return [torch.rand(1, 4096).expand(2048, 4096)]");
+    ends("return x[0].argmax().repeat(2048)", "ok");
+    ends("return x[0].argmin().repeat(2048)", "wrong/value");
+}
+
 static void whole_numbers_have_strides(void **state)
 {
     (void)state;
@@ -149,6 +165,7 @@ int main(void)
         cmocka_unit_test(strides_are_those_of_get_inputs),
         cmocka_unit_test(values_stay_in_their_places),
         cmocka_unit_test(the_record_tells_strides),
+        cmocka_unit_test(indices_into_inputs_with_strides),
         cmocka_unit_test(whole_numbers_have_strides),
         cmocka_unit_test(written_inputs_have_strides),
         cmocka_unit_test(gaps_are_not_written),

@@ -514,7 +514,8 @@ static void kept_inputs(void **state)
     static const enum kg_tplan_kept want[KG_TX_COUNT] = {
         [KG_TX_ZEROS] = KG_TK_WITHIN,    [KG_TX_SYMMETRIC] = KG_TK_WITHIN,
         [KG_TX_EQUAL] = KG_TK_WITHIN,    [KG_TX_DEFINITE] = KG_TK_SCALED,
-        [KG_TX_DOMINANT] = KG_TK_SCALED, [KG_TX_SORTED] = KG_TK_SCALED};
+        [KG_TX_DOMINANT] = KG_TK_SCALED, [KG_TX_SORTED] = KG_TK_SCALED,
+        [KG_TX_REPEATED] = KG_TK_SCALED};
     const struct kg_key key = {{5, 7}};
     enum kg_tlaw laws[KG_TL_COUNT];
     struct kg_rng rng;

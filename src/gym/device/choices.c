@@ -23,6 +23,24 @@ static void *copy_of(struct kg_dj_state *s, uint64_t at, uint64_t bytes, enum kg
     return out;
 }
 
+/* An input's elements in the order of its dimensions, whatever its strides are. Like copy_of. */
+static void *input_of(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
+                      enum kg_code *code, struct kg_err *err)
+{
+    const struct kg_tleaf *x = &c->leaf[i];
+    uint64_t n = kg_tleaf_count(x), each = kg_tdtype_bytes((enum kg_tdtype)x->dtype);
+    char *memory = copy_of(s, c->block + x->offset, x->bytes, code, err);
+    if (!x->laid || memory == NULL || *code != KG_OK) {
+        return memory;
+    }
+    char *out = n <= MOST / each ? malloc(n * each + 1) : NULL; /* fewer bytes may be repeated */
+    for (uint64_t k = 0; out != NULL && k < n; k++) {
+        memcpy(out + k * each, memory + kg_tleaf_at(x, k) * each, each);
+    }
+    free(memory);
+    return out;
+}
+
 static bool integers(const struct kg_tleaf *l)
 {
     return !kg_tdtype_floating((enum kg_tdtype)l->dtype) && l->dtype != KG_TD_BOOL;
@@ -49,7 +67,7 @@ static enum kg_code show_one(struct kg_dj_state *s, struct kg_dj_case *c, uint32
     struct kg_lines lines;
     enum kg_code code = KG_OK;
     int other = gathered(r, i, x->dtype);
-    void *values = copy_of(s, c->block + x->offset, x->bytes, &code, err);
+    void *values = input_of(s, c, k, &code, err);
     void *indices = copy_of(s, r->at[i], l->bytes, &code, err);
     void *v = other >= 0 ? copy_of(s, r->at[other], r->leaf[other].bytes, &code, err) : NULL;
     bool all = code == KG_OK && values != NULL && indices != NULL;
@@ -114,9 +132,8 @@ enum kg_code kg_dj_pointed(struct kg_dj_state *s, const struct kg_dj_case *c, ui
         !kg_points_lines(&c->leaf[p->input], l, p->first, p->dims, &lines)) {
         return KG_OK;
     }
-    const struct kg_tleaf *in = &c->leaf[p->input];
     enum kg_code code = KG_OK;
-    void *x = copy_of(s, c->block + in->offset, in->bytes, &code, err);
+    void *x = input_of(s, c, p->input, &code, err);
     void *y = copy_of(s, s->candidate.at[i], l->bytes, &code, err);
     void *want = copy_of(s, r->at[i], l->bytes, &code, err);
     void *also = oracle ? copy_of(s, c->side[1].at[i], l->bytes, &code, err) : NULL;
@@ -244,10 +261,7 @@ static enum kg_code ask_one(struct kg_dj_state *s, struct kg_dj_case *c, uint32_
     }
     bool shown = p->there && p->input < c->n &&
                  kg_points_lines(&c->leaf[p->input], l, p->first, p->dims, &lines);
-    const struct kg_tleaf *in = &c->leaf[shown ? p->input : 0];
-    void *x = shown && what == KG_DJ_JUMPS
-                  ? copy_of(s, c->block + in->offset, in->bytes, &code, err)
-                  : NULL;
+    void *x = shown && what == KG_DJ_JUMPS ? input_of(s, c, p->input, &code, err) : NULL;
     if (quartet_of(s, c, i, y, what == KG_DJ_ONCE ? NULL : &s->other, &q, &code, err)) {
         if (what == KG_DJ_ONCE) {
             *flag = *flag && ((shown && !p->once) || kg_quartet_once(&q, l, shown ? &lines : NULL));

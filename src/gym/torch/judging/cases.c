@@ -13,6 +13,7 @@
 #include "gym/torch/judging/reference.h"
 #include "gym/torch/judging/state_parts.h"
 #include "gym/torch/problem/own_law.h"
+#include "gym/torch/runner/torch_runner.h"
 
 #define RENEW      64 /* evaluations that a case serves */
 #define OWN_TRIES  4  /* draws of the problem's own inputs, until one suits its reference */
@@ -101,14 +102,29 @@ static enum kg_code self_oracle(struct kg_worker *w, struct kg_tinstance *s, str
                       err);
 }
 
+/* It lives. After an error of the device's its process can do no more: the next case starts a fresh
+ * one. */
+static bool outlives(struct kg_worker *w, struct kg_tinstance *s)
+{
+    if (!s->ref.up) {
+        return false;
+    }
+    json_t *reply = kg_pyrunner_reply(&s->ref.runner);
+    if (json_is_true(json_object_get(reply, "device"))) {
+        kg_trunner_stop(w, &s->ref);
+    }
+    json_decref(reply);
+    return true;
+}
+
 /* It lives, and does not like these numbers. A call that lacks memory says nothing about them: who
  * takes it all would be spared the laws; but near ones take more than the problem's own, which
  * counts where no candidate is there. */
-static bool refuses(const struct kg_worker *w, const struct kg_tinstance *s,
-                    const struct kg_dj_report *rep, bool near, enum kg_code code)
+static bool refuses(struct kg_worker *w, struct kg_tinstance *s, const struct kg_dj_report *rep,
+                    bool near, enum kg_code code)
 {
     bool short_of = near && rep->said == KG_TA_OUT_OF_MEMORY && !kg_torch_of(w)->beside;
-    return s->ref.up && (code == KG_E_PROBLEM || short_of);
+    return (code == KG_E_PROBLEM || short_of) && outlives(w, s);
 }
 
 /* Where rounding the inputs changes the answer by more than the bound, an honest kernel that sums
@@ -278,7 +294,7 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tinstance *s, struct k
     }
     if (c->applies && kg_torch_tf32(w)) {
         code = kg_tprecision_allow(w, s, c, err);
-        return code == KG_E_PROBLEM && !is_own(c) && s->ref.up ? KG_OK : code;
+        return code == KG_E_PROBLEM && !is_own(c) && outlives(w, s) ? KG_OK : code;
     }
     if (!c->applies || c->law < KG_TL_BF16) {
         return KG_OK;
@@ -344,7 +360,8 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg
         }
         c->applies = c->after = c->forced = c->self = c->products = false;
         c->near = 0;
-        if (kg_tcase_fill(w, s, c, err) != KG_OK || expect(w, s, c, err) != KG_OK) {
+        if (kg_tinstance_open(w, s, err) != KG_OK || kg_tcase_fill(w, s, c, err) != KG_OK ||
+            expect(w, s, c, err) != KG_OK) {
             return err->code;
         }
     } while ((is_own(c) || near) && !c->applies && !(s->whole && s->slices > 0) && --tries > 0);

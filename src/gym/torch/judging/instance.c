@@ -72,9 +72,10 @@ static enum kg_code start(struct kg_worker *w, struct kg_tinstance *s, uint64_t 
     if (kg_trunner_start(w, false, kg_torch_of(w)->problem_file, in, out, &s->ref, err) != KG_OK) {
         return err->code;
     }
-    json_t *request = json_pack("{s:s, s:s, s:s, s:b}", "entry", kg_torch_of(w)->problem->reference,
-                                "role", "reference", "precision", w->config.precision, "compat",
-                                kg_torch_protocol(w)->as_there);
+    const struct kg_tproblem *p = kg_torch_of(w)->problem;
+    json_t *request = json_pack("{s:s, s:s, s:s, s:b, s:b}", "entry", p->reference, "role",
+                                "reference", "precision", w->config.precision, "compat",
+                                kg_torch_protocol(w)->as_there, "row", p->row);
     if (s->consts) {
         json_object_set(request, "consts", s->consts);
     }

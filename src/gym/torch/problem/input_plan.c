@@ -79,8 +79,8 @@ bool kg_tplan_free(const struct kg_task_input *in)
 enum kg_tplan_kept kg_tplan_keeps(const struct kg_task_input *in)
 {
     const uint32_t within = 1u << KG_TX_ZEROS | 1u << KG_TX_SYMMETRIC | 1u << KG_TX_EQUAL;
-    const uint32_t scaled =
-        within | 1u << KG_TX_DEFINITE | 1u << KG_TX_DOMINANT | 1u << KG_TX_SORTED;
+    const uint32_t scaled = within | 1u << KG_TX_DEFINITE | 1u << KG_TX_DOMINANT |
+                            1u << KG_TX_SORTED | 1u << KG_TX_REPEATED;
     if (!in->structure || !spread(in)) {
         return KG_TK_OWN;
     }

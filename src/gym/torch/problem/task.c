@@ -159,7 +159,7 @@ const char *kg_tstructure_name(enum kg_tstructure x)
 {
     static const char *const names[KG_TX_COUNT] = {"zeros",  "symmetric", "definite", "sorted",
                                                    "sums",   "norms",     "equal",    "dominant",
-                                                   "shared", "unsure",    "distinct"};
+                                                   "shared", "unsure",    "distinct", "repeated"};
     return names[x];
 }
 
