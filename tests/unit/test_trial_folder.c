@@ -275,6 +275,30 @@ static void test_a_conversation_is_written_once(void **state)
     tr_folder_close(f);
 }
 
+/* A turn that had no verdict has one now: the end and the number of turns tell nothing of it. */
+static void test_a_late_verdict_makes_a_new_line(void **state)
+{
+    (void)state;
+    struct tr_folder *f;
+    struct stat before, after;
+    good(open_run("late-talks", 2, 1, &f));
+    json_t *line = json_pack("{s:s, s:s, s:[{s:s}, {s:s}]}", "id", "x/s1", "end", "done", "turns",
+                             "verdict", "ok", "verdict", "");
+    good(tr_folder_put_trajectory(f, line, &err));
+    assert_int_equal(stat("late-talks/trajectories.jsonl", &before), 0);
+    json_t *second = json_array_get(json_object_get(line, "turns"), 1);
+    json_object_set_new(second, "verdict", json_string("wrong"));
+    good(tr_folder_put_trajectory(f, line, &err));
+    assert_int_equal(stat("late-talks/trajectories.jsonl", &after), 0);
+    assert_true(after.st_size > before.st_size);
+    json_object_set_new(second, "shared", json_true()); /* how it came about makes no line */
+    good(tr_folder_put_trajectory(f, line, &err));
+    assert_int_equal(stat("late-talks/trajectories.jsonl", &before), 0);
+    assert_int_equal(before.st_size, after.st_size);
+    json_decref(line);
+    tr_folder_close(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_a_full_disk_leaves_whole_lines),
         cmocka_unit_test(test_what_cannot_be_read_is_not_cut_off),
         cmocka_unit_test(test_a_conversation_is_written_once),
+        cmocka_unit_test(test_a_late_verdict_makes_a_new_line),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);
 }

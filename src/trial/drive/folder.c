@@ -296,13 +296,24 @@ enum kg_code tr_folder_put_full(struct tr_folder *f, const char *id, uint32_t tu
     return code;
 }
 
-/* Both end alike after as many turns. What else differs is how they came about: whose evaluation
- * was shared depends on what was under way. */
+static bool same_text(const json_t *a, const json_t *b, const char *key)
+{
+    const char *x = json_string_value(json_object_get(a, key));
+    const char *y = json_string_value(json_object_get(b, key));
+    return strcmp(x != NULL ? x : "", y != NULL ? y : "") == 0;
+}
+
+/* Both end alike after as many turns, and each turn has the same verdict: one without any may get
+ * its own later. What else differs is how they came about: whose evaluation was shared depends on
+ * what was under way. */
 static bool same_talk(const json_t *a, const json_t *b)
 {
-    return json_equal(json_object_get(a, "end"), json_object_get(b, "end")) &&
-           json_array_size(json_object_get(a, "turns")) ==
-               json_array_size(json_object_get(b, "turns"));
+    const json_t *x = json_object_get(a, "turns"), *y = json_object_get(b, "turns");
+    bool same = same_text(a, b, "end") && json_array_size(x) == json_array_size(y);
+    for (size_t i = 0; same && i < json_array_size(x); i++) {
+        same = same_text(json_array_get(x, i), json_array_get(y, i), "verdict");
+    }
+    return same;
 }
 
 enum kg_code tr_folder_put_trajectory(struct tr_folder *f, const json_t *line, struct kg_err *err)

@@ -60,7 +60,7 @@ enum kg_code tr_folder_put_record(struct tr_folder *f, const char *key, const ch
 enum kg_code tr_folder_put_refused(struct tr_folder *f, const char *key, const struct tr_reply *r,
                                    const char *why, struct kg_err *err) KG_MUST_USE;
 /* A conversation's line. The last line of an id counts; where that has the same end after as many
- * turns, nothing is written. */
+ * turns with the same verdicts, nothing is written. */
 enum kg_code tr_folder_put_trajectory(struct tr_folder *f, const json_t *line,
                                       struct kg_err *err) KG_MUST_USE;
 /* A conversation, "NAME/s3", whose next turn does not fit the model's context; written once. */
