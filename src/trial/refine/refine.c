@@ -46,6 +46,11 @@ static void waits(void *user)
     }
 }
 
+static int64_t window_of(void *user, int round)
+{
+    return tr_round_log_window_of(((struct run *)user)->log, round);
+}
+
 static void report(const struct run *run, struct tr_refine_outcome *out)
 {
     int n = 0;
@@ -122,6 +127,7 @@ static enum kg_code go(struct run *run, const struct tr_maker *maker, struct tr_
                                   .prompt = run->prompt,
                                   .target = o->target,
                                   .patience = o->patience,
+                                  .window_of = window_of,
                                   .seen = seen,
                                   .waits = waits,
                                   .user = run};

@@ -65,6 +65,12 @@ static bool settled(const json_t *line)
            (!json_is_object(again) || json_is_string(json_object_get(again, "verdict")));
 }
 
+/* A round ends without one only where the model was asked in vain, or had no room. */
+static bool replied(const json_t *line)
+{
+    return json_is_string(json_object_get(line, "finish"));
+}
+
 bool tr_round_log_has(const struct tr_round_log *l, int round)
 {
     return settled(json_array_get(l->line, (size_t)round - 1));
@@ -176,6 +182,13 @@ int64_t tr_round_log_window(const struct tr_round_log *l)
         least = w > 0 && (least == 0 || w < least) ? w : least;
     }
     return least;
+}
+
+int64_t tr_round_log_window_of(const struct tr_round_log *l, int round)
+{
+    const json_t *line = json_array_get(l->line, (size_t)round - 1);
+    const json_t *w = json_object_get(line, "window");
+    return replied(line) && json_is_integer(w) ? json_integer_value(w) : -1;
 }
 
 /* --- a line --- */

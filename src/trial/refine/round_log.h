@@ -26,6 +26,9 @@ bool tr_round_log_again(const struct tr_round_log *l, uint32_t sample, uint32_t 
                         struct tr_again *out);
 /* The smallest window that the file's rounds were chosen for; 0: none was known. */
 int64_t tr_round_log_window(const struct tr_round_log *l);
+/* The window that this round, which has a reply, was chosen for; 0: none was known; -1: the file
+ * has no such round. One without a reply is asked anew, for the window that is known by now. */
+int64_t tr_round_log_window_of(const struct tr_round_log *l, int round);
 
 /* The round as a line, the caller's. */
 json_t *tr_round_json(const char *problem, const struct tr_round *r);

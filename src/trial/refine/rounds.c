@@ -40,6 +40,7 @@ enum kg_code tr_rounds_create(const struct tr_rounds_options *o, const struct tr
         return kg_fail(err, KG_E_HOST, "refine: no memory");
     }
     r->o = *o;
+    r->context = o->plan.context;
     r->m = maker;
     r->slot = calloc(n, sizeof *r->slot);
     r->counted = calloc(n, sizeof *r->counted);
@@ -150,11 +151,20 @@ static bool affords(const struct tr_rounds *r, const struct tr_choice *c)
            (m->kept != NULL && m->kept(m->self, c->sample, c->turn));
 }
 
-/* Begins the round, or says that it cannot be. */
-static enum kg_code begin(struct tr_rounds *r, int round, struct kg_err *err)
+/* A round of an earlier process is chosen for the window that was known then. A smaller one, which
+ * a later refusal taught, need not have room for it: lengths were less well known, too. */
+static int64_t window_for(const struct tr_rounds *r, int round, bool refused)
+{
+    int64_t known = refused || r->o.window_of == NULL ? -1 : r->o.window_of(r->o.user, round);
+    return known >= 0 ? known : r->context;
+}
+
+/* Begins the round, or says that it cannot be. refused: the model refused an earlier choice. */
+static enum kg_code begin(struct tr_rounds *r, int round, bool refused, struct kg_err *err)
 {
     struct slot *s = &r->slot[round - 1];
     struct tr_choice c;
+    r->o.plan.context = window_for(r, round, refused);
     tr_strategy_choose(&r->o.plan, r->past, round, &c);
     bool alone = c.n == 0 || r->o.plan.strategy != TR_PARALLEL_SEQUENTIAL;
     if (c.full && alone) {
@@ -182,7 +192,7 @@ static enum kg_code begin_all(struct tr_rounds *r, struct kg_err *err)
 {
     while (!r->closed && r->begun < r->o.plan.rounds && r->m->room(r->m->self) > 0 &&
            tr_strategy_needs(&r->o.plan, r->begun + 1) <= r->ncounted) {
-        if (begin(r, r->begun + 1, err) != KG_OK) {
+        if (begin(r, r->begun + 1, false, err) != KG_OK) {
             return err->code;
         }
     }
@@ -195,13 +205,13 @@ static enum kg_code begin_all(struct tr_rounds *r, struct kg_err *err)
  * show less. */
 static bool yields(struct tr_rounds *r, const struct slot *s)
 {
-    struct tr_plan *p = &r->o.plan;
+    const struct tr_plan *p = &r->o.plan;
     const struct tr_choice c = {.n = s->r.nshown};
     int64_t less = (int64_t)((double)s->r.tokens * (1 + p->reserve)) + p->reply - 1;
     if (!tr_strategy_yields(p, &c)) {
         return false;
     }
-    p->context = p->context == 0 || less < p->context ? less : p->context;
+    r->context = r->context == 0 || less < r->context ? less : r->context;
     return true;
 }
 
@@ -235,7 +245,7 @@ static enum kg_code take(struct tr_rounds *r, struct kg_err *err)
     if (refused && r->ending == TR_END_NONE && yields(r, s)) {
         r->m->release(r->m->self, t);
         s->begun = false;
-        return begin(r, s->r.round, err);
+        return begin(r, s->r.round, true, err);
     }
     s->r.result = t;
     s->ended = true;

@@ -82,6 +82,9 @@ struct tr_rounds_options {
     const char *prompt;  /* the first message; borrowed */
     double target;       /* 0: none */
     int patience;        /* 0: none */
+    /* The window that an earlier process chose this round for, which holds for it again; 0: none
+     * was known then; -1: there was no such round. NULL: there was none at all. */
+    int64_t (*window_of)(void *user, int round);
     /* A round was counted. Its error ends the run. NULL: nobody asks. */
     enum kg_code (*seen)(void *user, const struct tr_round *r, struct kg_err *err);
     void (*waits)(void *user); /* nothing has ended for 0.2 s; NULL: nobody asks */

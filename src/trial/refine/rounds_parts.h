@@ -11,7 +11,8 @@ struct slot {
 };
 
 struct tr_rounds {
-    struct tr_rounds_options o;
+    struct tr_rounds_options o; /* o.plan.context: of the round that was chosen last */
+    int64_t context;            /* window of rounds that no earlier process chose; 0: not known */
     const struct tr_maker *m;
     struct slot *slot;          /* [plan.rounds] */
     struct tr_round *counted;   /* [plan.rounds] */
