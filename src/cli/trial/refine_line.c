@@ -127,7 +127,11 @@ void kg_refine_end(const struct tr_refine_outcome *o, const struct tr_counts *c,
                    bool colour, struct kg_buf *out)
 {
     add_ending(o, out);
-    if (o->best > 0) {
+    if (o->rounds < o->before) {
+        kg_buf_addf(out, "%d of the %d rounds in ", o->rounds, o->before);
+        kg_term_add_line(out, folder);
+        kg_buf_adds(out, " were replayed; its files of the best kernel stay\n");
+    } else if (o->best > 0) {
         char round[40];
         snprintf(round, sizeof round, "best: round %d, ", o->best);
         kg_term_add(out, colour, KG_BOLD, round);

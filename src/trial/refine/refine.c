@@ -17,6 +17,7 @@ struct run {
     struct tr_bests *bests;
     struct tr_rounds *rounds;
     const char *prompt;
+    int before; /* rounds that the folder had */
 };
 
 static enum kg_code seen(void *user, const struct tr_round *r, struct kg_err *err)
@@ -58,6 +59,7 @@ static void report(const struct run *run, struct tr_refine_outcome *out)
     out->ending = tr_rounds_ending(run->rounds);
     snprintf(out->why, sizeof out->why, "%s", tr_rounds_why(run->rounds));
     out->rounds = n;
+    out->before = run->before;
     for (int i = 0; i < n; i++) {
         out->correct += r[i].result != NULL && r[i].result->correct;
         out->again += r[i].tried;
@@ -90,7 +92,8 @@ static json_t *summary_of(const struct run *run, const struct tr_refine_outcome 
                      "money", c.money);
 }
 
-/* Best kernel, conversations and summary, as far as the run came. */
+/* Best kernel, conversations and summary, as far as the run came. Where an earlier command came
+ * further, its own stay. */
 static enum kg_code write_all(const struct run *run, const struct tr_refine_outcome *out,
                               struct kg_err *err)
 {
@@ -98,6 +101,9 @@ static enum kg_code write_all(const struct run *run, const struct tr_refine_outc
     const struct tr_round *r = tr_rounds_list(run->rounds, &n);
     struct tr_folder *f = run->o->folder;
     struct kg_buf text;
+    if (n < run->before) {
+        return KG_OK;
+    }
     if (tr_bests_write(run->bests, f, err) != KG_OK ||
         tr_round_talks(f, run->o->problem, run->prompt, run->o->plan.strategy, r, n,
                        out->ending != TR_END_NONE && out->ending != TR_END_SPENT, err) != KG_OK) {
@@ -127,6 +133,7 @@ static enum kg_code go(struct run *run, const struct tr_maker *maker, struct tr_
                                   .prompt = run->prompt,
                                   .target = o->target,
                                   .patience = o->patience,
+                                  .before = run->before,
                                   .window_of = window_of,
                                   .seen = seen,
                                   .waits = waits,
@@ -164,6 +171,7 @@ enum kg_code tr_refine_run(const struct tr_refine_options *o, struct tr_refine_o
     code = code != KG_OK ? code : tr_round_log_open(tr_folder_path(o->folder), &run.log, err);
     if (code == KG_OK) {
         m.log = run.log;
+        run.before = tr_round_log_last(run.log);
         code = go(&run, &maker, out, err);
     }
     tr_rounds_destroy(run.rounds);

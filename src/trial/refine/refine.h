@@ -26,13 +26,15 @@ struct tr_refine_outcome {
     enum tr_ending ending;
     char why[512]; /* for people; "" */
     int rounds, correct, again;
+    int before;               /* rounds of an earlier call, whose files stay if `rounds` is less */
     int best;                 /* its round; 0: none */
     struct tr_again verified; /* of the best; record NULL */
     char file[16];            /* "best.c", "best.py", "" */
 };
 
 /* Errors: those of the drive and of the files, KG_E_CANCELLED. *out is set and all files are
- * written then too, but for what the error itself prevents. */
+ * written then too, but for what the error itself prevents. A call that ends before it has replayed
+ * all rounds of an earlier one leaves that one's files of the best, conversations and summary. */
 enum kg_code tr_refine_run(const struct tr_refine_options *o, struct tr_refine_outcome *out,
                            struct kg_err *err) KG_MUST_USE;
 

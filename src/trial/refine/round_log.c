@@ -71,6 +71,15 @@ static bool replied(const json_t *line)
     return json_is_string(json_object_get(line, "finish"));
 }
 
+int tr_round_log_last(const struct tr_round_log *l)
+{
+    size_t n = json_array_size(l->line);
+    while (n > 0 && !replied(json_array_get(l->line, n - 1))) {
+        n--;
+    }
+    return (int)n;
+}
+
 bool tr_round_log_has(const struct tr_round_log *l, int round)
 {
     return settled(json_array_get(l->line, (size_t)round - 1));

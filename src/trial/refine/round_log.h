@@ -19,6 +19,8 @@ void tr_round_log_close(struct tr_round_log *l); /* NULL is nothing */
  * reply that never came, is replaced once there is one. Errors: those of tr_lines_append. */
 enum kg_code tr_round_log_add(struct tr_round_log *l, const char *problem, const struct tr_round *r,
                               struct kg_err *err) KG_MUST_USE;
+/* The last round of the file that has a reply; 0: none. */
+int tr_round_log_last(const struct tr_round_log *l);
 /* Does the file have this round, with its verdict and that of judging it again? */
 bool tr_round_log_has(const struct tr_round_log *l, int round);
 /* The verdict of judging this turn again, but for the record. False: the file has none. */

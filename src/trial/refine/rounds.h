@@ -82,6 +82,9 @@ struct tr_rounds_options {
     const char *prompt;  /* the first message; borrowed */
     double target;       /* 0: none */
     int patience;        /* 0: none */
+    /* Rounds that an earlier process had counted. Target and patience, which may differ from its
+     * own, do not end the run before all of them are counted again. */
+    int before;
     /* The window that an earlier process chose this round for, which holds for it again; 0: none
      * was known then; -1: there was no such round. NULL: there was none at all. */
     int64_t (*window_of)(void *user, int round);

@@ -89,6 +89,7 @@ static enum kg_code look_at_best(struct tr_rounds *r, struct tr_round *x, struct
     if (x->new_best) {
         r->best = x->round;
         r->best_speedup = speed(a->speedup);
+        r->best_lo = a->speedup_lo;
     }
     r->since_best = x->new_best ? 0 : r->since_best + 1;
     x->best = r->best;
@@ -96,11 +97,28 @@ static enum kg_code look_at_best(struct tr_rounds *r, struct tr_round *x, struct
     return KG_OK;
 }
 
+/* Target and patience look at the best so far. They wait for the last round of an earlier process:
+ * an ending before it would put an earlier, slower kernel in place of the best. */
+static void look_at_bounds(struct tr_rounds *r, const struct tr_round *x)
+{
+    char why[120];
+    if (x->round < r->o.before) {
+        return;
+    }
+    if (r->best > 0 && r->o.target > 0 && r->best_lo >= r->o.target) {
+        snprintf(why, sizeof why, "%.3gx, at least %.3gx", r->best_speedup, r->best_lo);
+        tr_rounds_end(r, TR_END_TARGET, why);
+    } else if (r->o.patience > 0 && r->since_best >= r->o.patience) {
+        snprintf(why, sizeof why, "%d round%s in a row brought no new best", r->since_best,
+                 r->since_best == 1 ? "" : "s");
+        tr_rounds_end(r, TR_END_PATIENCE, why);
+    }
+}
+
 static void decide(struct tr_rounds *r, const struct tr_round *x)
 {
     const struct tr_turn *t = x->result;
     bool lost = t != NULL && t->state == TR_NO_VERDICT;
-    char why[120] = "";
     r->unjudged = lost ? r->unjudged + 1 : t != NULL ? 0 : r->unjudged;
     if (t != NULL && t->state == TR_DEFECT) {
         tr_rounds_end(r, TR_END_DEFECT, t->err.message);
@@ -112,13 +130,8 @@ static void decide(struct tr_rounds *r, const struct tr_round *x)
         }
     } else if (r->unjudged == UNJUDGED_MOST) {
         tr_rounds_end(r, TR_END_UNJUDGED, t->err.message);
-    } else if (x->new_best && r->o.target > 0 && x->again.speedup_lo >= r->o.target) {
-        snprintf(why, sizeof why, "%.3gx, at least %.3gx", x->again.speedup, x->again.speedup_lo);
-        tr_rounds_end(r, TR_END_TARGET, why);
-    } else if (r->o.patience > 0 && r->since_best >= r->o.patience) {
-        snprintf(why, sizeof why, "%d round%s in a row brought no new best", r->since_best,
-                 r->since_best == 1 ? "" : "s");
-        tr_rounds_end(r, TR_END_PATIENCE, why);
+    } else {
+        look_at_bounds(r, x);
     }
 }
 

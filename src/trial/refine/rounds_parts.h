@@ -23,7 +23,7 @@ struct tr_rounds {
     bool full;   /* because there is no room; why tells */
     enum tr_ending ending;
     int best, since_best, unjudged;
-    double best_speedup;
+    double best_speedup, best_lo; /* best_lo: NaN where its interval is not known */
     char why[512];
 };
 
