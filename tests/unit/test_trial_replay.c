@@ -135,8 +135,10 @@ static bool has(const char *folder, const char *name, const char *text)
 
 /* --- a made-up folder --- */
 
+#define UNTIMED (-1.)
+
 struct made {
-    double speed; /* of both judgings; 0: it is wrong */
+    double speed; /* of both judgings; 0: it is wrong; UNTIMED: correct, and no time */
     bool late;    /* it has no record, and the gym finds it correct */
 };
 
@@ -182,7 +184,7 @@ static char *record_of(int round, double speed)
                             json_pack("{s:f, s:f, s:f, s:i}", "ratio", speed, "lo", speed * .95,
                                       "hi", speed * 1.05, "pairs", 9));
         json_object_set_new(json_object_get(j, "timing"), "status", json_string("measured"));
-    } else {
+    } else if (speed == 0) {
         json_object_set_new(j, "verdict", json_string("wrong"));
         json_object_set_new(j, "reason", json_string("value"));
     }
@@ -202,20 +204,20 @@ static void past(const struct made *m, int round, struct tr_turn *t, struct tr_r
                           .turn = (uint32_t)round,
                           .state = m->late ? TR_NO_VERDICT : TR_JUDGED,
                           .reply = &reply,
-                          .correct = m->speed > 0,
+                          .correct = m->speed != 0,
                           .speedup = m->speed > 0 ? m->speed : (double)NAN};
-    snprintf(t->verdict, sizeof t->verdict, "%s", m->late ? "" : m->speed > 0 ? "ok" : "wrong");
+    snprintf(t->verdict, sizeof t->verdict, "%s", m->late ? "" : m->speed != 0 ? "ok" : "wrong");
     *r = (struct tr_round){.round = round,
                            .sample = 1,
                            .turn = (uint32_t)round,
                            .result = t,
                            .best = r->best,
                            .best_speedup = best};
-    if (m->speed > best) {
+    if (!m->late && (m->speed > best || (m->speed == UNTIMED && r->best == 0))) {
         char *record = record_of(round, m->speed);
         r->tried = r->new_best = true;
         r->best = round;
-        r->best_speedup = m->speed;
+        r->best_speedup = m->speed > 0 ? m->speed : 0;
         tr_again_read(record, strlen(record), &r->again);
     }
 }
@@ -329,6 +331,103 @@ static void test_an_interrupted_replay_leaves_the_files(void **state)
     drop_files(was);
 }
 
+/* --- verdicts that come late --- */
+
+static char *hash_of_record(const char *folder, char out[65])
+{
+    struct kg_buf b = file(folder, "best.record.json");
+    struct tr_again a;
+    tr_again_read(b.data, b.len, &a);
+    memcpy(out, a.record_hash, 65);
+    kg_buf_deinit(&b);
+    return out;
+}
+
+/* Line number i says so. */
+static void check_line(const char *folder, int i, bool new_best, int best)
+{
+    json_t *o = line_of(folder, "rounds.jsonl", i);
+    if (json_is_true(json_object_get(o, "new_best")) != new_best ||
+        json_integer_value(json_object_get(o, "best_round")) != best) {
+        fail_msg("line %d is not of best %d: %s", i, best, json_dumps(o, JSON_COMPACT));
+    }
+    json_decref(o);
+}
+
+/* best.record.json is what line number i says of its second judging. */
+static void check_record(const char *folder, int i)
+{
+    char hash[65];
+    json_t *o = line_of(folder, "rounds.jsonl", i);
+    assert_string_equal(hash_of_record(folder, hash),
+                        rig_get(json_object_get(o, "again"), "record"));
+    json_decref(o);
+}
+
+/* Round 2 is the best for the moment. It must not take the record of round 4, which stays the best
+ * and is not judged again. */
+static void test_a_late_verdict_leaves_the_record_of_the_best(void **state)
+{
+    (void)state;
+    const struct made made[] = {{0, false}, {0, true}, {0, false}, {2, false}, {1, false}};
+    make("moment", made, 5);
+    check_line("moment", 2, false, 0);
+    struct tr_refine_outcome out = replay("moment", (struct call){.rounds = 5});
+    assert_true(out.rounds == 5 && out.best == 4 && out.again == 2);
+    assert_true(has("moment", "best.c", "round 4"));
+    check_record("moment", 4);
+    check_line("moment", 2, true, 2);
+    check_line("moment", 3, false, 2); /* a line behind it follows */
+    check_line("moment", 4, true, 4);
+    check_line("moment", 5, false, 4);
+}
+
+/* No time is measured, so the first correct kernel stays the best: round 2, once it is judged. */
+static void test_a_late_best_takes_the_place_of_a_later_one(void **state)
+{
+    (void)state;
+    const struct made made[] = {{0, false}, {0, true}, {0, false}, {UNTIMED, false}, {0, false}};
+    char was[65], is[65];
+    make("late", made, 5);
+    check_line("late", 4, true, 4);
+    hash_of_record("late", was);
+    struct tr_refine_outcome out = replay("late", (struct call){.rounds = 5});
+    assert_true(out.rounds == 5 && out.best == 2);
+    assert_true(has("late", "best.c", "round 2") && has("late", "summary.json", "\"round\": 2"));
+    assert_string_not_equal(hash_of_record("late", is), was);
+    check_record("late", 2);
+    check_line("late", 2, true, 2);
+    check_line("late", 4, false, 2);
+    check_line("late", 5, false, 2);
+    json_t *four = line_of("late", "rounds.jsonl", 4);
+    assert_string_equal(rig_get(json_object_get(four, "again"), "record"), was); /* it was made */
+    json_decref(four);
+    struct kg_buf before = file("late", "rounds.jsonl");
+    out = replay("late", (struct call){.rounds = 5});
+    struct kg_buf after = file("late", "rounds.jsonl");
+    assert_string_equal(before.data, after.data);
+    check_record("late", 2);
+    kg_buf_deinit(&before);
+    kg_buf_deinit(&after);
+}
+
+/* Round 3 has no verdict either, and the interrupt comes while the gym judges it: the record of
+ * round 2 is lost. That of round 4 does not stay in its place. */
+static void test_a_lost_record_is_not_that_of_another_kernel(void **state)
+{
+    (void)state;
+    const struct made made[] = {{0, false}, {0, true}, {0, true}, {UNTIMED, false}};
+    struct stub s = {.answer = nobody};
+    struct tr_refine_outcome out;
+    make("lost", made, 4);
+    assert_int_equal(refine(&s, "lost", (struct call){.rounds = 4, .stop_at = 2}, &out),
+                     KG_E_CANCELLED);
+    check_record("lost", 4);
+    out = replay("lost", (struct call){.rounds = 4});
+    assert_true(out.rounds == 4 && out.best == 2 && has("lost", "best.c", "round 2"));
+    assert_false(kg_file_exists("lost/best.record.json"));
+}
+
 /* --- the model's window --- */
 
 /* A server that does not tell its window, and has room for the first message alone. Its tokens are
@@ -414,6 +513,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bounds_wait_for_the_last_round_of_the_folder),
         cmocka_unit_test(test_an_interrupted_replay_leaves_the_files),
+        cmocka_unit_test(test_a_late_verdict_leaves_the_record_of_the_best),
+        cmocka_unit_test(test_a_late_best_takes_the_place_of_a_later_one),
+        cmocka_unit_test(test_a_lost_record_is_not_that_of_another_kernel),
         cmocka_unit_test(test_rounds_keep_the_window_that_they_were_chosen_for),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -18,7 +18,8 @@ void tr_bests_destroy(struct tr_bests *b); /* NULL is nothing */
 enum kg_code tr_bests_add(struct tr_bests *b, const struct tr_round *r,
                           struct kg_err *err) KG_MUST_USE;
 /* Replaces the files in the folder; nothing where there is no best. The record is written only if
- * the best came with one: of a run that goes on the folder has it. KG_E_IO. */
+ * the best came with one: of a run that goes on the folder has it. A record of another kernel is
+ * removed then. KG_E_IO. */
 enum kg_code tr_bests_write(const struct tr_bests *b, struct tr_folder *f,
                             struct kg_err *err) KG_MUST_USE;
 /* Of the last one: "best.c" or "best.py"; "" without one. */

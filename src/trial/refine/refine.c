@@ -17,20 +17,27 @@ struct run {
     struct tr_bests *bests;
     struct tr_rounds *rounds;
     const char *prompt;
-    int before; /* rounds that the folder had */
+    int before;   /* rounds that the folder had */
+    bool unsaved; /* a new best that the folder lacks */
 };
 
 static enum kg_code seen(void *user, const struct tr_round *r, struct kg_err *err)
 {
     struct run *run = user;
-    bool kept = tr_round_log_has(run->log, r->round);
+    const char *name = run->o->problem->name;
+    run->unsaved |= r->new_best && !tr_round_log_has(run->log, r->round);
     if (r->new_best && tr_bests_add(run->bests, r, err) != KG_OK) {
         return err->code;
     }
-    if (!kept && r->new_best && tr_bests_write(run->bests, run->o->folder, err) != KG_OK) {
-        return err->code;
+    /* A late verdict may make a round the best for the moment only: a later one decides. */
+    if (run->unsaved && r->round >= tr_round_log_last_best(run->log)) {
+        if (tr_bests_write(run->bests, run->o->folder, err) != KG_OK) {
+            return err->code;
+        }
+        run->unsaved = false;
     }
-    if (tr_round_log_add(run->log, run->o->problem->name, r, err) != KG_OK) {
+    if (tr_round_log_add(run->log, name, r, err) != KG_OK ||
+        tr_round_log_follow(run->log, name, r, err) != KG_OK) {
         return err->code;
     }
     if (run->o->seen != NULL) {

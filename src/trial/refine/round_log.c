@@ -139,7 +139,60 @@ enum kg_code tr_round_log_add(struct tr_round_log *l, const char *problem, const
     return code;
 }
 
+/* Members that say how a round stands to those before it. */
+static const char *const standing[] = {"new_best", "best_round", "best_speedup"};
+enum { STANDING = sizeof standing / sizeof *standing };
+
+static bool stands(const json_t *old, const json_t *now)
+{
+    bool same = true;
+    for (int i = 0; i < STANDING; i++) {
+        same = same &&
+               json_equal(json_object_get(old, standing[i]), json_object_get(now, standing[i]));
+    }
+    return same;
+}
+
+static void copy_member(json_t *to, const json_t *from, const char *key)
+{
+    json_object_set(to, key, json_object_get(from, key));
+}
+
+enum kg_code tr_round_log_follow(struct tr_round_log *l, const char *problem,
+                                 const struct tr_round *r, struct kg_err *err)
+{
+    size_t at = (size_t)r->round - 1;
+    const json_t *old = json_array_get(l->line, at);
+    if (old == NULL || !settled(old)) {
+        return KG_OK;
+    }
+    json_t *now = tr_round_json(problem, r), *line = json_copy((json_t *)(uintptr_t)old);
+    enum kg_code code = now != NULL && line != NULL ? KG_OK : no_memory(err);
+    if (code == KG_OK && !stands(old, now)) {
+        for (int i = 0; i < STANDING; i++) {
+            copy_member(line, now, standing[i]);
+        }
+        if (r->tried) { /* else a second verdict of an earlier command stays */
+            copy_member(line, now, "again");
+            copy_member(line, now, "message");
+        }
+        code = replace(l, at, line, err);
+    }
+    json_decref(now);
+    json_decref(line);
+    return code;
+}
+
 /* --- reading --- */
+
+int tr_round_log_last_best(const struct tr_round_log *l)
+{
+    size_t n = json_array_size(l->line);
+    while (n > 0 && !json_is_true(json_object_get(json_array_get(l->line, n - 1), "new_best"))) {
+        n--;
+    }
+    return (int)n;
+}
 
 static double number(const json_t *o, const char *key)
 {

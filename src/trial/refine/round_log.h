@@ -21,6 +21,13 @@ enum kg_code tr_round_log_add(struct tr_round_log *l, const char *problem, const
                               struct kg_err *err) KG_MUST_USE;
 /* The last round of the file that has a reply; 0: none. */
 int tr_round_log_last(const struct tr_round_log *l);
+/* Brings what a line says of the best so far up to date. A verdict that came late may make an
+ * earlier round the best, and a line that was settled before does not know it. Nothing for a line
+ * that agrees, or that the file lacks. Errors: those of tr_lines_open, KG_E_IO. */
+enum kg_code tr_round_log_follow(struct tr_round_log *l, const char *problem,
+                                 const struct tr_round *r, struct kg_err *err) KG_MUST_USE;
+/* The last round that was a new best, as the file has it; 0: none. */
+int tr_round_log_last_best(const struct tr_round_log *l);
 /* Does the file have this round, with its verdict and that of judging it again? */
 bool tr_round_log_has(const struct tr_round_log *l, int round);
 /* The verdict of judging this turn again, but for the record. False: the file has none. */
