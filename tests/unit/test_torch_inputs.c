@@ -169,7 +169,7 @@ static void structure_behind_another_input(void **state)
 
 /* What the constructor gets. */
 #define MADE(name, body)                                                                           \
-    HEAD "import collections, enum, random\n\n\nclass " name "(nn.Module):\n"                       \
+    HEAD "import collections, enum, random\n\n\nclass " name "(nn.Module):\n"                      \
          "    def __init__(self, k):\n        super().__init__()\n        self.k = k\n\n"          \
          "    def forward(self, x):\n        return " body "\n"
 #define MADE_OF(k)                                                                                 \
@@ -198,7 +198,8 @@ static void arguments_that_cannot_be_passed(void **state)
             MADE("ModelNew", "x * self.k[:8, 0]"), "error/problem",
             "a tensor of 16384 elements among the constructor's arguments (at most 4096)");
     outcome(MADE("Model", "x * self.k['a']") MADE_OF("collections.OrderedDict(a=2)"),
-            MADE("ModelNew", "x * self.k['a']"), "error/problem", "an argument of type OrderedDict");
+            MADE("ModelNew", "x * self.k['a']"), "error/problem",
+            "an argument of type OrderedDict");
     outcome(MADE("Model", "x if self.k == self.k.__class__(2) else -x")
                 MADE_OF("enum.Enum('Mode', 'A B')(2)"),
             MADE("ModelNew", "x"), "error/problem", "an argument of type Mode");
@@ -206,8 +207,8 @@ static void arguments_that_cannot_be_passed(void **state)
             MADE("ModelNew", "x * self.k"), "error/problem", "an argument of type Parameter");
 }
 
-/* An assertion on the device ends what a process can do there. A law under which that happens is not
- * asked; the next one has a fresh process. Played here: the reference keeps it in mind. */
+/* An assertion on the device ends what a process can do there. A law under which that happens is
+ * not asked; the next one has a fresh process. Played here: the reference keeps it in mind. */
 static void a_law_that_breaks_the_references_device(void **state)
 {
     (void)state;
