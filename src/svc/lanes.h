@@ -3,8 +3,9 @@
  * job, and a bound in time:
  *
  *   0. A lane that nobody has served for KG_SVC_LANE_WAIT_MS is due, whatever its priority. A slot
- *      that has kept its problem for KG_SVC_TURN_MS, or holds none, takes the lane that has been
- *      due for longest.
+ *      whose turn has lasted for KG_SVC_TURN_MS, or that holds no problem, takes the lane that has
+ *      been due for longest. A turn begins with a slot's first job, and with the first one of
+ *      another problem after KG_SVC_TURN_MS.
  *   1. else the lane that the slot holds;
  *   2. else the lane with the oldest job, of those that nobody holds;
  *   3. else the lane that would leave the most jobs for each slot if this one joined in.

@@ -47,7 +47,7 @@ struct kg_svc_room {
 
 struct kg_svc_slot {
     const char *lane;                 /* kg_svc_lane_name() of what it holds; "": nothing */
-    int64_t held_ms;                  /* for how long */
+    int64_t held_ms;                  /* since its turn began (lanes.h) */
     const struct kg_svc_offer *offer; /* of its device; NULL: `devices` of the ask */
 };
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "svc/lanes.h"
 #include "svc/worker_private.h"
 
 enum { CLAIM_WAIT_S = 20, AHEAD_MS = 250, AHEAD_MOST = 16, HAND_BACK_MS = 500 };
@@ -108,6 +109,17 @@ void kg_svc_worker_took(struct kg_svc_claimed *c)
 
 /* --- claims --- */
 
+/* A slot takes up another problem. Its turn goes on where that was short: a slot whose problems
+ * change with each job would never look for a lane that is due if each change began a turn. */
+static void take_up(struct kg_svc_worker *w, int slot, const char *lane)
+{
+    int64_t now = kg_svc_now_ms(), *since = &w->slot[slot].since_ms;
+    snprintf(w->slot[slot].lane, sizeof w->slot[slot].lane, "%s", lane);
+    if (*since == 0 || now - *since >= KG_SVC_TURN_MS) {
+        *since = now;
+    }
+}
+
 static void begin(struct kg_svc_worker *w, json_t *v)
 {
     struct kg_svc_claimed *c = calloc(1, sizeof *c);
@@ -136,8 +148,7 @@ static void begin(struct kg_svc_worker *w, json_t *v)
     enter(c, slot >= 0 && slot < w->nasked ? w->asked[slot] : 0);
     snprintf(c->lane, sizeof c->lane, "%s", lane != NULL ? lane : "");
     if (lane != NULL && strcmp(lane, w->slot[c->slot].lane) != 0) {
-        snprintf(w->slot[c->slot].lane, sizeof w->slot[0].lane, "%s", lane);
-        w->slot[c->slot].since_ms = kg_svc_now_ms();
+        take_up(w, c->slot, lane);
     }
     if (w->stopping) {
         kg_svc_worker_end_attempt(c, "handed_back", json_object());

@@ -75,7 +75,7 @@ struct kg_svc_worker {
         int waiting;                /* claimed jobs that have not begun */
         int64_t usual_ns, began_ns; /* an evaluation here takes so long; 0: none has ended */
         char lane[KG_SHA256_HEX];
-        int64_t since_ms; /* that it holds this lane */
+        int64_t since_ms; /* when its turn began (lanes.h); 0: it has held no lane */
         int core, device;
         struct kg_svc_pool pool[KG_SVC_POOLS_KEPT];
     } slot[KG_SVC_WORKER_SLOTS];

@@ -380,12 +380,63 @@ static void answers_that_are_not_heard_end_its_claims(void **state)
     assert_in_range(deaf.given, UNHEARD, UNHEARD + 2 * HELD_AHEAD);
 }
 
+/* --- a slot whose problem changes with each job --- */
+
+enum { CHANGES_MS = 4000 };
+
+static struct {
+    int given, shorter; /* shorter: claims with a turn that is shorter than one before */
+    json_int_t held_ms;
+} changes;
+
+static void on_changes_claim(struct kg_svc_exchange *x, void *ctx)
+{
+    json_t *body = body_of(x), *claims = json_array(), *v;
+    size_t i;
+    char id[32];
+    (void)ctx;
+    json_array_foreach(json_object_get(body, "slots"), i, v)
+    {
+        json_int_t held_ms = json_integer_value(json_object_get(v, "held_ms"));
+        changes.shorter += held_ms < changes.held_ms;
+        changes.held_ms = held_ms;
+        snprintf(id, sizeof id, "job-%d", changes.given);
+        json_t *c = claim_json(id, "nothing", false);
+        json_object_set_new(c, "lane", json_string(changes.given++ % 2 == 0 ? "l" : "m"));
+        json_array_append_new(claims, c);
+    }
+    json_decref(body);
+    kg_svc_reply_json(x, 200, json_pack("{s:o}", "claims", claims));
+    if (changes.held_ms >= CHANGES_MS) {
+        event_base_loopbreak(service.base);
+    }
+}
+
+/* Each job of another problem than the one before: a turn that began anew with each of them would
+ * never last long enough for a lane that is due. */
+static void a_turn_goes_on_with_another_problem(void **state)
+{
+    static const struct kg_svc_route routes[] = {
+        {"POST", "/v1/worker/claim", KG_SVC_OPEN, on_changes_claim},
+        {"POST", "/v1/worker/renew", KG_SVC_OPEN, on_ahead_renew},
+        {"POST", "/v1/worker/**", KG_SVC_OPEN, on_any},
+    };
+    (void)state;
+    memset(&service, 0, sizeof service);
+    memset(&changes, 0, sizeof changes);
+    service.term_ms = 600000;
+    serve_worker(routes, sizeof routes / sizeof *routes);
+    assert_true(changes.given > 2);
+    assert_int_equal(changes.shorter, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_waits_for_an_acknowledgement),
                                        cmocka_unit_test(news_of_an_old_claim_ends_no_newer_one),
                                        cmocka_unit_test(a_claim_that_ran_out_ends_its_job),
                                        cmocka_unit_test(jobs_behind_a_long_one_are_handed_back),
-                                       cmocka_unit_test(answers_that_are_not_heard_end_its_claims)};
+                                       cmocka_unit_test(answers_that_are_not_heard_end_its_claims),
+                                       cmocka_unit_test(a_turn_goes_on_with_another_problem)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
