@@ -28,11 +28,13 @@ const json_t *kg_svc_device_canary(const struct kg_svc_device *d, bool torch)
     return json_object_get(json_object_get(d->facts, "canaries"), torch ? "torch" : "cpu");
 }
 
+/* What runs there, one job a slot at most: the service bounds the list, and jobs that were claimed
+ * ahead would exceed that with many slots. */
 static json_t *holds_json(const struct kg_svc_worker *w, int device)
 {
     json_t *holds = json_array();
     for (const struct kg_svc_claimed *c = w->held; c != NULL; c = c->next) {
-        if (w->slot[c->slot].device == device && c->answer == NULL) {
+        if (w->slot[c->slot].device == device && c->waiting == NULL && c->answer == NULL) {
             json_array_append_new(holds, json_string(c->id));
         }
     }

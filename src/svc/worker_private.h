@@ -135,7 +135,7 @@ json_t *kg_svc_worker_error(const char *code, const char *blame, const char *mes
 /* Names, and who looks at them. Errors: HOST. */
 enum kg_code kg_svc_devices_open(struct kg_svc_worker *w, struct kg_err *err) KG_MUST_USE;
 void kg_svc_devices_close(struct kg_svc_worker *w);
-/* What they offer, for a claim; with_slots: and how many slots they have, and what these hold. */
+/* What they offer, for a claim; with_slots: and how many slots they have, and what runs there. */
 json_t *kg_svc_devices_json(const struct kg_svc_worker *w, bool with_slots);
 /* {"problem", "text", "stop_after"} of the known good candidate; borrowed. NULL: there is none. */
 const json_t *kg_svc_device_canary(const struct kg_svc_device *d, bool torch);

@@ -382,11 +382,13 @@ static void answers_that_are_not_heard_end_its_claims(void **state)
 
 /* --- a slot whose problem changes with each job --- */
 
-enum { CHANGES_MS = 4000 };
+enum { CHANGES_MS = 12000 };
 
 static struct {
     int given, shorter; /* shorter: claims with a turn that is shorter than one before */
     json_int_t held_ms;
+    size_t most_held; /* by the one slot, as a hello has it */
+    int hellos;
 } changes;
 
 static void on_changes_claim(struct kg_svc_exchange *x, void *ctx)
@@ -412,11 +414,25 @@ static void on_changes_claim(struct kg_svc_exchange *x, void *ctx)
     }
 }
 
+static void on_changes_hello(struct kg_svc_exchange *x, void *ctx)
+{
+    json_t *body = body_of(x);
+    const json_t *device = json_array_get(json_object_get(body, "devices"), 0);
+    size_t held = json_array_size(json_object_get(device, "holds"));
+    (void)ctx;
+    changes.hellos++;
+    changes.most_held = held > changes.most_held ? held : changes.most_held;
+    json_decref(body);
+    kg_svc_reply_json(x, 200, json_pack("{s:i}", "term_ms", service.term_ms));
+}
+
 /* Each job of another problem than the one before: a turn that began anew with each of them would
- * never last long enough for a lane that is due. */
+ * never last long enough for a lane that is due. What the slot has claimed ahead is not said to run
+ * there. */
 static void a_turn_goes_on_with_another_problem(void **state)
 {
     static const struct kg_svc_route routes[] = {
+        {"POST", "/v1/worker/hello", KG_SVC_OPEN, on_changes_hello},
         {"POST", "/v1/worker/claim", KG_SVC_OPEN, on_changes_claim},
         {"POST", "/v1/worker/renew", KG_SVC_OPEN, on_ahead_renew},
         {"POST", "/v1/worker/**", KG_SVC_OPEN, on_any},
@@ -428,6 +444,8 @@ static void a_turn_goes_on_with_another_problem(void **state)
     serve_worker(routes, sizeof routes / sizeof *routes);
     assert_true(changes.given > 2);
     assert_int_equal(changes.shorter, 0);
+    assert_true(changes.hellos >= 2); /* one each 5 s */
+    assert_in_range(changes.most_held, 0, 1);
 }
 
 int main(void)
