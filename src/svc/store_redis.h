@@ -60,6 +60,7 @@ struct kg_svc_redis_op {
         } claim;
         bool *changed;
         int64_t *count;
+        int64_t fence; /* of an attempt that ends */
     } u;
 };
 

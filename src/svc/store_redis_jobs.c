@@ -130,11 +130,13 @@ enum kg_code kg_svc_redis_renew(struct kg_svc_store *store, const char *id, cons
     return KG_OK;
 }
 
-/* Does the group that is open end this attempt already? */
-static bool ends(const struct kg_svc_redis *s, const char *id)
+/* Does the group that is open end this attempt already? A late answer to an earlier attempt, which
+ * the script refuses, does not. */
+static bool ends(const struct kg_svc_redis *s, const char *id, int64_t fence)
 {
     for (size_t i = 0; i < s->nops; i++) {
-        if (s->op[i].type == OP_END && strcmp(s->op[i].id, id) == 0) {
+        const struct kg_svc_redis_op *op = &s->op[i];
+        if (op->type == OP_END && op->u.fence == fence && strcmp(op->id, id) == 0) {
             return true;
         }
     }
@@ -158,7 +160,7 @@ enum kg_code kg_svc_redis_holds(struct kg_svc_store *store, const char *id, cons
     bool there = kg_svc_redis_text(r, 0)[0] != '\0';
     bool held = strcmp(kg_svc_redis_text(r, 0), "1") == 0 &&
                 strcmp(kg_svc_redis_text(r, 1), claim) == 0 &&
-                strcmp(kg_svc_redis_text(r, 2), number) == 0 && !ends(s, id);
+                strcmp(kg_svc_redis_text(r, 2), number) == 0 && !ends(s, id, fence);
     freeReplyObject(r);
     if (held) {
         return KG_OK;
@@ -180,9 +182,11 @@ static enum kg_code end_attempt(struct kg_svc_store *store, const char *name,
     struct kg_svc_redis *s = own(store);
     char speedup[32];
     const struct kg_svc_place *p = e->record != NULL ? e->record : &nowhere;
-    if (kg_svc_redis_op(s, name, OP_END, e->id, err) == NULL) {
+    struct kg_svc_redis_op *op = kg_svc_redis_op(s, name, OP_END, e->id, err);
+    if (op == NULL) {
         return err->code;
     }
+    op->u.fence = e->fence;
     snprintf(speedup, sizeof speedup, "%.9g", e->speedup);
     kg_svc_redis_add(s, "ttiitiitttttttt", e->id, e->claim, e->fence, e->now_ms, p->segment,
                      p->offset, p->len, p->sum, e->verdict, e->reason, e->error, e->blame,

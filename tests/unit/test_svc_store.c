@@ -390,6 +390,30 @@ static void what_is_not_held_is_known_at_once(void **state)
     commit();
 }
 
+/* Nor does it end the attempt that runs: both may answer in one group, the old one first. */
+static void an_old_answer_ends_no_newer_attempt(void **state)
+{
+    char id[KG_ULID_LEN];
+    struct taken old, now;
+    struct kg_err late = KG_ERR_INIT, e = KG_ERR_INIT;
+    (void)state;
+    add("p", KG_SVC_NORMAL, T0, id);
+    assert_true(claim("a", "", 0, T0, &old));
+    assert_int_equal(expire(T0 + 1000), 1);
+    assert_true(claim("b", "", 0, T0 + 1001, &now));
+    const struct kg_svc_end ends[] = {
+        {.id = id, .claim = old.claim, .fence = old.fence, .now_ms = T0 + 1002},
+        {.id = id, .claim = now.claim, .fence = now.fence, .now_ms = T0 + 1002}};
+    begin();
+    (void)!kind->give_back(store, &ends[0], &late);
+    assert_int_equal(kind->holds(store, id, now.claim, now.fence, &e), KG_OK);
+    (void)!kind->finish(store, &ends[1], &e);
+    commit();
+    assert_int_equal(late.code, KG_E_NOT_FOUND);
+    assert_int_equal(e.code, KG_OK);
+    assert_int_equal(state_of(id, NULL), KG_SVC_DONE);
+}
+
 static void a_renewed_claim_lasts(void **state)
 {
     char id[KG_ULID_LEN];
@@ -1328,13 +1352,14 @@ static void a_claim_has_a_bound_of_bytes(void **state)
     T(a_job_goes_through), T(a_key_names_one_job), T(a_full_queue_refuses),                        \
         T(an_owner_fills_its_own_part), T(after_a_refusal_a_chain_ends),                           \
         T(what_is_rolled_back_is_not_there), T(an_old_claim_is_refused),                           \
-        T(what_is_not_held_is_known_at_once), T(a_renewed_claim_lasts),                            \
-        T(three_attempts_then_dead), T(a_cancelled_job_has_ended), T(a_deadline_ends_what_waits),  \
-        T(a_slot_stays_with_its_problem), T(no_lane_starves), T(a_job_goes_where_it_can_run),      \
-        T(a_device_must_offer_all_that_is_needed), T(a_claim_has_a_bound_of_bytes),                \
-        T(slots_of_one_claim_spread), T(a_notice_is_kept_until_its_time), T(events_and_lists),     \
-        T(events_of_ended_jobs_go), T(old_events_that_stay_hide_none), T(ends_are_counted),        \
-        T(kinds_of_ends_are_bounded), T(pages_follow_each_other), T(events_are_counted)
+        T(what_is_not_held_is_known_at_once), T(an_old_answer_ends_no_newer_attempt),              \
+        T(a_renewed_claim_lasts), T(three_attempts_then_dead), T(a_cancelled_job_has_ended),       \
+        T(a_deadline_ends_what_waits), T(a_slot_stays_with_its_problem), T(no_lane_starves),       \
+        T(a_job_goes_where_it_can_run), T(a_device_must_offer_all_that_is_needed),                 \
+        T(a_claim_has_a_bound_of_bytes), T(slots_of_one_claim_spread),                             \
+        T(a_notice_is_kept_until_its_time), T(events_and_lists), T(events_of_ended_jobs_go),       \
+        T(old_events_that_stay_hide_none), T(ends_are_counted), T(kinds_of_ends_are_bounded),      \
+        T(pages_follow_each_other), T(events_are_counted)
 
 int main(void)
 {
