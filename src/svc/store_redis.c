@@ -1,9 +1,11 @@
 /* The Redis store: opening it, and its rows of functions. */
 #include "svc/store_redis.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -91,28 +93,63 @@ static enum kg_code open_relaxed(const char *place, struct kg_svc_store **out, s
 
 /* --- the folder of records, which all who share the store must share --- */
 
-/* The mark of a folder: a text that its first process wrote there. */
-static enum kg_code read_mark(const char *folder, char out[KG_ULID_LEN], struct kg_err *err)
+/* A file with a fresh mark, whole on disk. */
+static enum kg_code write_mark(const char *path, struct kg_err *err)
 {
-    char path[4096], fresh[KG_ULID_LEN];
-    struct kg_buf text;
-    snprintf(path, sizeof path, "%.4000s/shared-by", folder);
+    char fresh[KG_ULID_LEN];
     if (kg_ulid_new(fresh, err) != KG_OK) {
         return err->code;
     }
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd >= 0) {
-        enum kg_code code = kg_file_write_all(fd, fresh, KG_ULID_LEN - 1, err);
-        bool kept = code == KG_OK && fsync(fd) == 0;
-        close(fd);
-        if (!kept) {
-            unlink(path);
-            return kg_fail(err, KG_E_IO, "%s: cannot write", path);
-        }
+    if (fd < 0) {
+        return kg_fail(err, KG_E_IO, "%s: cannot create", path);
+    }
+    if (kg_file_write_all(fd, fresh, KG_ULID_LEN - 1, err) == KG_OK && fsync(fd) != 0) {
+        kg_fail(err, KG_E_IO, "%s: cannot write", path);
+    }
+    close(fd);
+    return err->code;
+}
+
+/* Where folder has no mark yet, it gets one under its name at once, whole: a process that is killed
+ * leaves none, or one that the next process can read. Of several processes the first one wins. An
+ * empty file is what an older kgym left when it was killed: it is no mark. */
+static enum kg_code mark(const char *folder, const char *path, struct kg_err *err)
+{
+    char own[4200], fresh[KG_ULID_LEN];
+    struct stat st;
+    if (kg_ulid_new(fresh, err) != KG_OK) {
+        return err->code;
+    }
+    snprintf(own, sizeof own, "%s.%s", path, fresh);
+    bool good = write_mark(own, err) == KG_OK;
+    if (good && link(own, path) != 0) {
+        bool empty = errno == EEXIST && stat(path, &st) == 0 && st.st_size == 0;
+        good = empty ? rename(own, path) == 0 : errno == EEXIST;
+    }
+    unlink(own);
+    int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    good = good && dir >= 0 && fsync(dir) == 0;
+    if (dir >= 0) {
+        close(dir);
+    }
+    return good || err->code != KG_OK ? err->code : kg_fail(err, KG_E_IO, "%s: cannot write", path);
+}
+
+/* The mark of a folder: a text that its first process wrote there. */
+static enum kg_code read_mark(const char *folder, char out[KG_ULID_LEN], struct kg_err *err)
+{
+    char path[4096];
+    struct stat st;
+    struct kg_buf text;
+    snprintf(path, sizeof path, "%.4000s/shared-by", folder);
+    bool there = stat(path, &st) == 0 && st.st_size > 0;
+    if (!there && mark(folder, path, err) != KG_OK) {
+        return err->code;
     }
     kg_buf_init(&text, KG_ULID_LEN);
     if (kg_file_read(path, &text, err) == KG_OK && text.len != KG_ULID_LEN - 1) {
-        kg_fail(err, KG_E_IO, "%s: is just being written; start once more", path);
+        kg_fail(err, KG_E_IO, "%s: is not the mark of a folder of records", path);
     }
     snprintf(out, KG_ULID_LEN, "%s", text.data);
     kg_buf_deinit(&text);

@@ -162,6 +162,31 @@ static void another_folder_is_refused(void **state)
     assert_int_equal(kind->share(store, two, &err), KG_OK);
 }
 
+/* What a process leaves that was killed as it marked the folder stops no later one: the empty file
+ * of an older kgym, or a mark that has no name yet. */
+static void a_mark_that_was_not_finished_is_none(void **state)
+{
+    char folder[96], path[160], other[160];
+    struct stat st;
+    (void)state;
+    need_redis();
+    snprintf(folder, sizeof folder, "%s/marked", server.folder);
+    snprintf(path, sizeof path, "%s/shared-by", folder);
+    snprintf(other, sizeof other, "%s/shared-by.01ARZ3NDEKTSV4RRFFQ69G5FAV", folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (int i = 0; i < 2; i++) {
+        FILE *empty = fopen(i == 0 ? path : other, "w");
+        assert_non_null(empty);
+        fclose(empty);
+        err = (struct kg_err)KG_ERR_INIT;
+        assert_int_equal(kind->share(store, folder, &err), KG_OK);
+        assert_int_equal(kind->share(store, folder, &err), KG_OK);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_size, KG_ULID_LEN - 1);
+        assert_int_equal(st.st_nlink, 1);
+    }
+}
+
 /* --- which lane --- */
 
 enum { LANES = 9, STEPS = 300, HELD = 8 };
@@ -432,6 +457,7 @@ int main(void)
         T(a_user_may_do_what_is_used_alone),
         T(claims_are_dated_by_the_servers_clock),
         T(another_folder_is_refused),
+        T(a_mark_that_was_not_finished_is_none),
         T(a_claim_follows_the_rules_of_lanes),
         T(events_go_by_id),
         T(lists_go_on_past_a_page),
