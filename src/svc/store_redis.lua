@@ -284,7 +284,7 @@ function op.claim()
           out[#out + 1] = int(i - 1)
           local id = take(l, slot, ask)
           taken(known, l.name, l.lane, now)
-          out[#out + 1] = id
+          out[#out + 1] = id .. ' ' .. slot.secret
           bytes = bytes + #(call('HGET', P .. 'job:' .. id, 'task') or '')
         end
       end
@@ -464,11 +464,17 @@ add_trajectories(op, args) -- store_redis_traj.lua
 
 -- --- the group ---
 
--- Claims are kept as ids, and answered with the jobs.
+-- Claims are kept as ids with their secrets, and answered with the jobs. One that has ended since,
+-- which only a group that is sent again can find, is answered with nothing: the job may be another
+-- worker's by now, and so would its secret be.
 local function with_jobs(answers)
   for _, a in ipairs(answers) do
     if a[1] == 'claimed' then
-      for i = 3, #a, 2 do a[i] = call('HGETALL', P .. 'job:' .. a[i]) end
+      for i = 3, #a, 2 do
+        local id, secret = string.match(a[i], '^(%S+) (%S+)$')
+        local key = P .. 'job:' .. id
+        a[i] = call('HGET', key, 'claim') == secret and call('HGETALL', key) or {}
+      end
     end
   end
   return answers

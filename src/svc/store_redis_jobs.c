@@ -286,8 +286,8 @@ static enum kg_code give_job(const redisReply *fields, struct kg_svc_job *job, s
     return KG_OK;
 }
 
-/* slot, job, slot, job. A job that was cancelled since, which only a group that was sent twice can
- * find, is left out. */
+/* slot, job, slot, job. A job whose claim has ended since, which only a group that was sent twice
+ * can find, has no fields and is left out. */
 static enum kg_code give_claims(const struct kg_svc_redis_op *op, const redisReply *a,
                                 struct kg_err *err)
 {

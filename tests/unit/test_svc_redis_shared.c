@@ -121,6 +121,41 @@ static void a_group_sent_twice_is_done_once(void **state)
     assert_int_equal(stats.jobs[KG_SVC_WAITING], 1);
 }
 
+/* Nor does it get what another worker has claimed since. */
+static void a_group_sent_twice_gets_no_claim_of_others(void **state)
+{
+    static const char *const problems[] = {"p", NULL};
+    struct kg_svc_redis *s = (struct kg_svc_redis *)store;
+    struct kg_svc_store *other;
+    struct kg_svc_job first[SLOTS], theirs[SLOTS], again[SLOTS];
+    char ids[2][KG_ULID_LEN];
+    int64_t expired;
+    size_t n;
+    (void)state;
+    need_redis();
+    assert_int_equal(submit(store, 2, problems, ids), KG_OK);
+    assert_int_equal(claim(store, 2, "", T0, first, &n), KG_OK);
+    assert_int_equal(n, 2);
+    assert_int_equal(kind->open(server.place, &other, &err), KG_OK);
+    assert_int_equal(kind->begin(other, &err), KG_OK);
+    assert_int_equal(kind->renew(other, first[1].id, first[1].claim, 1, T0 + 90000, &err), KG_OK);
+    assert_int_equal(kind->expire(other, T0 + 60000, &expired, &err), KG_OK);
+    assert_int_equal(kind->commit(other, &err), KG_OK);
+    assert_int_equal(expired, 1);
+    assert_int_equal(claim(other, 1, "", T0 + 60000, theirs, &n), KG_OK);
+    assert_int_equal(n, 1);
+    s->group--;
+    assert_int_equal(claim(store, 2, "", T0, again, &n), KG_OK);
+    assert_int_equal(n, 1);
+    assert_string_equal(theirs[0].id, first[0].id);
+    assert_string_equal(again[0].id, first[1].id);
+    assert_string_equal(again[0].claim, first[1].claim);
+    release(first);
+    release(theirs);
+    release(again);
+    kind->close(other);
+}
+
 /* --- kills under load --- */
 
 /* Submits and finishes for as long as it lives; what was accepted goes to the pipe, then what is
@@ -407,6 +442,7 @@ int main(void)
         T(a_kill_loses_nothing_that_was_accepted),
         T(a_short_restart_is_not_noticed),
         T(a_group_sent_twice_is_done_once),
+        T(a_group_sent_twice_gets_no_claim_of_others),
         T(kills_at_any_moment_lose_nothing),
         T(two_processes_never_claim_one_job),
         T(two_services_share_a_store),
