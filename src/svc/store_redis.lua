@@ -11,7 +11,8 @@
 local P, ATTEMPTS = 'kgym:', 3
 local LANE_WAIT_MS, TURN_MS = 60000, 15000 -- of lanes.h
 local TALLIES, MINUTES, CLAIM_BYTES = 500, 60, 32 * 1048576 -- of store.h
-local EXPIRE_MOST, TRIM_MOST, EVENTS_KEEP_MS, LAST_KEEP_MS = 1000, 100, 3600000, 86400000
+local EXPIRE_MOST, NOTICES_MOST, EVENTS_KEEP_MS, LAST_KEEP_MS = 1000, 100, 3600000, 86400000
+local TRIM_MOST = 2000 -- ended jobs of one call, each second: more than end in a second for long
 local call = redis.call
 local at = 0
 
@@ -447,7 +448,7 @@ function op.notice()
   local n = args({'kind', 'name', 'text', 'till', 'now'})
   return function()
     local notices, till = P .. 'notices:' .. n.kind, P .. 'until:' .. n.kind
-    for _, old in ipairs(call('ZRANGE', till, '-inf', n.now, 'BYSCORE', 'LIMIT', 0, TRIM_MOST)) do
+    for _, old in ipairs(call('ZRANGE', till, '-inf', n.now, 'BYSCORE', 'LIMIT', 0, NOTICES_MOST)) do
       call('ZREM', till, old)
       call('HDEL', notices, old)
     end

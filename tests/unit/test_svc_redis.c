@@ -346,6 +346,29 @@ static void events_go_by_id(void **state)
     release(jobs);
 }
 
+/* One look a second keeps up with what ends meanwhile. */
+static void events_of_many_jobs_go_at_once(void **state)
+{
+    enum { MANY = 1000 };
+    static char ids[MANY][KG_ULID_LEN];
+    static bool changed[MANY];
+    static const char *const problems[] = {"p", NULL};
+    int64_t expired;
+    int left = 0;
+    (void)state;
+    need_redis();
+    assert_int_equal(submit(store, MANY, problems, ids), KG_OK);
+    assert_int_equal(kind->begin(store, &err), KG_OK);
+    for (int i = 0; i < MANY; i++) {
+        (void)!kind->cancel(store, ids[i], T0, &changed[i], &err);
+    }
+    (void)!kind->expire(store, T0 + 3600000, &expired, &err);
+    assert_int_equal(kind->commit(store, &err), KG_OK);
+    assert_int_equal(err.code, KG_OK);
+    assert_int_equal(kind->events(store, 0, NULL, 10, count_event, &left, &err), KG_OK);
+    assert_int_equal(left, 0);
+}
+
 static bool note_line(void *ctx, const struct kg_svc_job *job)
 {
     struct kg_buf *out = ctx;
@@ -452,15 +475,11 @@ static void a_page_looks_at_so_many_jobs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_place_is_read),
-        T(a_server_that_may_lose_is_refused),
-        T(a_user_may_do_what_is_used_alone),
-        T(claims_are_dated_by_the_servers_clock),
-        T(another_folder_is_refused),
-        T(a_mark_that_was_not_finished_is_none),
-        T(a_claim_follows_the_rules_of_lanes),
-        T(events_go_by_id),
-        T(lists_go_on_past_a_page),
+        cmocka_unit_test(a_place_is_read),     T(a_server_that_may_lose_is_refused),
+        T(a_user_may_do_what_is_used_alone),   T(claims_are_dated_by_the_servers_clock),
+        T(another_folder_is_refused),          T(a_mark_that_was_not_finished_is_none),
+        T(a_claim_follows_the_rules_of_lanes), T(events_go_by_id),
+        T(events_of_many_jobs_go_at_once),     T(lists_go_on_past_a_page),
         T(a_page_looks_at_so_many_jobs),
     };
     signal(SIGPIPE, SIG_IGN); /* as the api process does */
