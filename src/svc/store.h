@@ -190,8 +190,9 @@ struct kg_svc_store_kind {
     /* Takes back claims that have run out, and ends waiting jobs whose deadline has passed. *n: how
      * many jobs changed. */
     enum kg_code (*expire)(struct kg_svc_store *s, int64_t now_ms, int64_t *n, struct kg_err *err);
-    /* Claims that run last until_ms at least: after a start of the service, when their holders
-     * could not renew them. */
+    /* Claims that run last until_ms: after a start of the service, when their holders could not
+     * renew them. A store of one process shortens those that last longer, which a clock that was
+     * set back since has left; one that processes share leaves them to the others. */
     enum kg_code (*extend)(struct kg_svc_store *s, int64_t until_ms, struct kg_err *err);
 
     /* Writes a notice in place of the one of that kind and name. text NULL: it is forgotten now;

@@ -180,7 +180,7 @@ const char *const kg_svc_sql[SQL_N] = {
                        " WHERE e.seq>?1 ORDER BY e.seq LIMIT ?3",
     [SQL_EVENT_DROP] = "DELETE FROM events WHERE seq=?1",
     [SQL_EXTEND] = "UPDATE jobs INDEXED BY jobs_claims SET claim_until=?1"
-                   " WHERE state=1 AND claim_until<?1",
+                   " WHERE state=1",
     [SQL_COUNT_UP] = "UPDATE counters SET n=n+1 WHERE name=?1",
     [SQL_TALLY_UP] = "UPDATE tallies SET n=n+1 WHERE verdict=?1 AND reason=?2 AND stage=?3",
     [SQL_TALLY_NEW] = "INSERT INTO tallies SELECT ?1,?2,?3,1"

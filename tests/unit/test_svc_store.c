@@ -1000,6 +1000,22 @@ static void events_are_counted(void **state)
 
 /* --- of SQLite alone --- */
 
+/* A clock that was set back leaves claims that would last for as long as it was ahead. */
+static void a_restart_gives_a_new_term_after_a_wrong_clock(void **state)
+{
+    char id[KG_ULID_LEN];
+    struct taken t;
+    (void)state;
+    add("p", KG_SVC_NORMAL, T0, id);
+    assert_true(claim("a", "", 0, T0 + 3600000, &t));
+    begin();
+    assert_int_equal(kind->extend(store, T0 + 1000, &err), KG_OK);
+    commit();
+    assert_int_equal(expire(T0 + 999), 0);
+    assert_int_equal(expire(T0 + 1000), 1);
+    assert_int_equal(state_of(id, NULL), KG_SVC_WAITING);
+}
+
 /* How the planner finds rows of the tables that grow with jobs. It knows nothing of how many rows
  * have a state, so it may take an index that leads through the whole queue. Of a statement that
  * looks in such a table, each line of the plan is here. */
@@ -1022,7 +1038,7 @@ static const struct plan {
     {SQL_LATE, "jobs USING INDEX jobs_deadline (deadline>? AND deadline<?)"},
     {SQL_OLD_EVENTS, "e USING INTEGER PRIMARY KEY (rowid>?)|j USING PRIMARY KEY (id=?)"},
     {SQL_EVENT_DROP, "events USING INTEGER PRIMARY KEY (rowid=?)"},
-    {SQL_EXTEND, "jobs USING INDEX jobs_claims (claim_until<?)"},
+    {SQL_EXTEND, "jobs USING INDEX jobs_claims"}, /* all that run */
     {SQL_TRAJ_KEY, "trajectories USING INDEX trajectories_key (key=?)"},
     {SQL_TRAJ, "trajectories USING PRIMARY KEY (id=?)"},
     {SQL_TURN, "turns USING PRIMARY KEY (trajectory=? AND n=?)"},
@@ -1368,6 +1384,7 @@ int main(void)
                                        T(a_lost_store_is_no_new_one),
                                        T(a_store_has_one_server),
                                        T(each_statement_has_an_index),
+                                       T(a_restart_gives_a_new_term_after_a_wrong_clock),
                                        T(an_older_store_is_migrated),
                                        cmocka_unit_test(a_step_that_fails_changes_nothing)};
     int failed = cmocka_run_group_tests_name("sqlite", tests, NULL, NULL);
