@@ -70,6 +70,9 @@ static void claim_done(struct kg_svc_op *op)
     if (p->n == 0 && !p->gone && !p->api->stopping && kg_svc_now_ms() < p->until_ms) {
         free_jobs(p);
         memset(p->job, 0, p->nslots * sizeof *p->job);
+        if (p->again && kg_svc_is_there(p->x)) {
+            kg_svc_claim_again(p);
+        }
         return; /* it waits for a job */
     }
     json_t *claims = json_array();
@@ -87,6 +90,7 @@ void kg_svc_claim_again(struct kg_svc_poll *p)
         p->slot[i].offer = kg_svc_is_aside(p->api, d->name) ? &nothing : &d->offer;
     }
     p->posted = true;
+    p->again = false;
     p->op.run = run_claim;
     p->op.done = claim_done;
     kg_svc_writer_post(p->api->writer, &p->op);

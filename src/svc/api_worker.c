@@ -242,10 +242,12 @@ void kg_svc_polls_look(struct kg_svc_api *a)
     a->fresh = false;
     for (struct kg_svc_poll *p = fresh ? a->polls : NULL, *next; p != NULL; p = next) {
         next = p->next;
-        if (!p->is_claim || p->posted) {
+        if (!p->is_claim) {
             continue;
         }
-        if (kg_svc_is_there(p->x)) {
+        if (p->posted) { /* it may have looked before the job came */
+            p->again = true;
+        } else if (kg_svc_is_there(p->x)) {
             kg_svc_claim_again(p);
         } else { /* a job that it claimed would wait for nobody */
             kg_svc_poll_answer(p, json_pack("{s:[]}", "claims"));

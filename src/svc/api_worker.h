@@ -21,6 +21,7 @@ struct kg_svc_poll {
     json_t *body;
     const char *worker;
     bool is_claim, posted, gone;
+    bool again; /* a job may have come since it was posted */
     int64_t until_ms;
     struct event *timer;                /* at until_ms; NULL: it does not wait */
     struct kg_svc_claim_device *device; /* [ndevices] */
