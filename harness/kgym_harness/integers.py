@@ -1,6 +1,6 @@
 """What integer inputs have in common from draw to draw: order, sums, values that are all
-different, one line again and again. An honest kernel may use it, and an edit of one element would break it, so such inputs
-are not edited.
+different, one line again and again. An honest kernel may use it, and an edit of one element would
+break it, so such inputs are not edited.
 What holds by chance costs an edit and no more, so little is asked of the chance."""
 
 import math

@@ -116,8 +116,9 @@ class Subject:
         KernelBook [args, kwargs]."""
         function = vars(self.source.module).get("get_init_inputs")
         got = function() if function is not None else []
-        if (self.row or self.entry != "Model") and isinstance(got, (list, tuple)) and len(got) == 2 and \
-                isinstance(got[0], (list, tuple)) and isinstance(got[1], dict):
+        both = (self.row or self.entry != "Model") and isinstance(got, (list, tuple))
+        if both and len(got) == 2 and isinstance(got[0], (list, tuple)) and \
+                isinstance(got[1], dict):
             return list(got[0]), dict(got[1])
         if isinstance(got, dict):
             return [], dict(got)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A layer includes what is below it, never what is above: base <- gym <- cli, and base <- lm <- rl <- cli.
 # The learner, rl, and its commands, cli/learn, see the gym through its public header alone; so does cli itself, which
-# sees none. So does the service, svc; its commands, cli/svc, tell it what the gym knows. A pool whose judge is a service, remote, sees gym and svc. The commands of the gym, cli/gym, are part of it. Within the engine, lm: ops <- model <- the
+# sees none. So does the service, svc; its commands, cli/svc, tell it what the gym knows. A pool whose judge is a service, remote, sees gym and svc. The commands of the gym, cli/gym, are part of it; cli/trial
+# sees its table of options and KernelBench's files besides. Within the engine, lm: ops <- model <- the
 # others. The runner is the candidate's process: it gets the wire format and the sandbox, and nothing else of the
 # gym. Within the gym, within rl, and for cli/gym and cli/svc, edges.txt says which folder may include which; the table has no loop
 # and no edge that nothing uses.
@@ -54,7 +55,7 @@ out=$(files | grep -E '^src/.*\.(c|h|inc)$' | xargs -r awk -v edges="$edges" '
     else if (layer == "lm") ok = name ~ /^(base|lm)\//
     else if (layer == "rl") ok = name ~ /^(base|lm|rl)\// || name == "gym/kgym.h"
     else if (layer == "trial") ok = name ~ /^(base|lm|rl|trial)\// || name == "gym/kgym.h"
-    else if (from == "cli/trial") ok = name ~ /^(base|lm|rl|trial|cli\/trial|gym\/kernelbench)\// || name == "cli/cli.h" || name == "gym/kgym.h"
+    else if (from == "cli/trial") ok = name ~ /^(base|lm|rl|trial|cli\/trial|gym\/kernelbench)\// || name == "cli/cli.h" || name == "gym/kgym.h" || name == "gym/eval/config.h"
     else if (from == "cli/gym") ok = name ~ /^(base|gym|cli)\//
     else if (layer == "svc") ok = name ~ /^(base|svc)\// || name == "gym/kgym.h"
     else if (layer == "remote") ok = name ~ /^(base|gym|svc|remote)\//

@@ -78,15 +78,13 @@ static struct tr_seen *make(struct reading *g, const char *key, size_t name_len,
         g->no_memory = true;
         return NULL;
     }
-    r->turn[r->n] = (struct tr_seen){.problem = (uint32_t)problem,
-                                     .sample = sample,
-                                     .turn = turn,
-                                     .reply_at = -1,
-                                     .record_at = -1,
-                                     .facts = {.speedup = NAN,
-                                               .speedup_lo = NAN,
-                                               .speedup_hi = NAN,
-                                               .coverage = NAN}};
+    r->turn[r->n] = (struct tr_seen){
+        .problem = (uint32_t)problem,
+        .sample = sample,
+        .turn = turn,
+        .reply_at = -1,
+        .record_at = -1,
+        .facts = {.speedup = NAN, .speedup_lo = NAN, .speedup_hi = NAN, .coverage = NAN}};
     return &r->turn[r->n++];
 }
 
