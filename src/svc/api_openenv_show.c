@@ -110,6 +110,14 @@ static void show_told(struct kg_svc_session *s, const struct kg_svc_told *t)
                              "the problem is at fault: the episode has ended");
         return;
     }
+    if (last != NULL && last->state == KG_SVC_TURN_LOST && s->message.kind == KG_OPENENV_STEP) {
+        /* What the turn before was told is no answer to this step. */
+        s->done = t->row.seq > 0;
+        kg_svc_session_error(s, "EXECUTION_ERROR", "",
+                             s->done ? "the gym could not judge the turn: the episode has ended"
+                                     : "the gym could not judge the turn: send it again");
+        return;
+    }
     const char *problem = s->message.problem; /* of a reset */
     if (problem != NULL && strcmp(problem, t->row.problem) != 0) {
         s->id[0] = '\0';
