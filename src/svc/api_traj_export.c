@@ -84,7 +84,7 @@ static enum kg_code add_lines(struct export *e, const char *id, struct kg_buf *o
     bool wanted = wants(e, kg_svc_told_best(&e->told, preset_of(e)));
     if (e->form == TURNS) {
         add_rows(e, out);
-    } else if (wanted && e->form == WHOLE) {
+    } else if (wanted && e->told.n > 0 && e->form == WHOLE) { /* readers need a turn */
         kg_svc_told_line(&e->told, e->extra, out);
         kg_buf_addc(out, '\n');
     } else if (wanted && e->told.n > 0 && e->told.turn[0].state == KG_SVC_TURN_JUDGED) {

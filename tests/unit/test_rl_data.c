@@ -113,8 +113,33 @@ static void selection_of_turns(void **state)
     assert_string_equal(selected(RL_DATA_ALL, mixed, 3, "defect"), "");
     const struct turns lost[] = {{"ok", "stop", "null"}, {"", "stop", "null"}};
     assert_string_equal(selected(RL_DATA_ALL, lost, 2, "infra"), "1"); /* no verdict, no lesson */
+    const struct turns none[] = {{"", "stop", "null"}};
+    assert_string_equal(selected(RL_DATA_ALL, none, 1, "infra"), "");
+    assert_string_equal(selected(RL_DATA_ALL, none, 1, "defect"), "");
     const struct turns cut[] = {{"wrong", "length", "null"}, {"ok", "stop", "2"}};
     assert_string_equal(selected(RL_DATA_ALL, cut, 2, "done"), "01"); /* it has no end */
+}
+
+/* The gym judged none of its turns, so no record says what the problem's hash is. */
+static void a_lost_trajectory_ends_no_reading(void **state)
+{
+    static const char *const verdicts[] = {"", "wrong"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const struct turns t[] = {{"", "stop", "null"}, {verdicts[i], "stop", "null"}};
+        struct rl_data d;
+        struct kg_buf b;
+        kg_buf_init(&b, 1 << 20);
+        trajectory(&b, t, 2, "infra");
+        char *hash = strstr(b.data, HASH);
+        memmove(hash, hash + 64, strlen(hash + 64) + 1); /* as the service writes it then */
+        rl_data_init(&d, RL_DATA_ALL);
+        assert_int_equal(line(&d, b.data), i == 0 ? KG_OK : KG_E_INPUT);
+        assert_int_equal(d.n, 0);
+        assert_int_equal(d.counts.unsolved, i == 0);
+        rl_data_deinit(&d);
+        kg_buf_deinit(&b);
+    }
 }
 
 static void chats_are_read(void **state)
@@ -434,6 +459,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(selection_of_turns),
+        cmocka_unit_test(a_lost_trajectory_ends_no_reading),
         cmocka_unit_test(chats_are_read),
         cmocka_unit_test(bad_lines_are_refused),
         cmocka_unit_test_setup_teardown(files_are_read, new_folder, drop_folder),

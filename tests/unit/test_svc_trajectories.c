@@ -402,6 +402,39 @@ static void a_lost_turn_is_an_error_and_sent_again(void **state)
 
 /* --- ends --- */
 
+/* Lines of an export; last gets the id of the last one. */
+static int export(const char *query, const char *member, json_t *seen, char last[32])
+{
+    char path[PATH];
+    struct kg_buf out;
+    int n = 0;
+    kg_buf_init(&out, 64u << 20);
+    snprintf(path, sizeof path, "/v1/trajectories/export%s", query);
+    assert_int_equal(svc_request("GET", path, "", "", 0, &out), 200);
+    assert_true(out.len == 0 || out.data[out.len - 1] == '\n');
+    for (char *line = out.data, *next; *line != '\0'; line = next + 1, n++) {
+        next = strchr(line, '\n');
+        *next = '\0';
+        json_t *j = json_loads(line, 0, NULL);
+        assert_non_null(j); /* no torn line */
+        snprintf(last, 32, "%s", svc_text(j, member));
+        assert_null(json_object_get(seen, last)); /* no double one */
+        json_object_set_new(seen, last, json_true());
+        json_decref(j);
+    }
+    kg_buf_deinit(&out);
+    return n;
+}
+
+static int exported(const char *query, const char *member)
+{
+    char last[32];
+    json_t *seen = json_object();
+    int n = export(query, member, seen, last);
+    json_decref(seen);
+    return n;
+}
+
 static void await_end(const char *id, const char *end)
 {
     char now[16] = "";
@@ -440,6 +473,7 @@ static void ends(void **state)
         snprintf(path, sizeof path, "/v1/trajectories/%s", open);
     }
     json_decref(turn(409, open, 0, "{\"n\": 1, \"reply\": \"late\"}"));
+    assert_int_equal(exported("", "id"), 0); /* no line without a turn: readers refuse it */
     j = svc_json(200, "GET", "/v1/trajectories?problem=silu&limit=2", "");
     assert_int_equal(json_array_size(json_object_get(j, "trajectories")), 2);
     assert_string_equal(svc_text(json_array_get(json_object_get(j, "trajectories"), 0), "id"),
@@ -470,39 +504,6 @@ static void *send_many(void *arg)
         kg_buf_deinit(&out);
     }
     return NULL;
-}
-
-/* Lines of an export; last gets the id of the last one. */
-static int export(const char *query, const char *member, json_t *seen, char last[32])
-{
-    char path[PATH];
-    struct kg_buf out;
-    int n = 0;
-    kg_buf_init(&out, 64u << 20);
-    snprintf(path, sizeof path, "/v1/trajectories/export%s", query);
-    assert_int_equal(svc_request("GET", path, "", "", 0, &out), 200);
-    assert_true(out.len == 0 || out.data[out.len - 1] == '\n');
-    for (char *line = out.data, *next; *line != '\0'; line = next + 1, n++) {
-        next = strchr(line, '\n');
-        *next = '\0';
-        json_t *j = json_loads(line, 0, NULL);
-        assert_non_null(j); /* no torn line */
-        snprintf(last, 32, "%s", svc_text(j, member));
-        assert_null(json_object_get(seen, last)); /* no double one */
-        json_object_set_new(seen, last, json_true());
-        json_decref(j);
-    }
-    kg_buf_deinit(&out);
-    return n;
-}
-
-static int exported(const char *query, const char *member)
-{
-    char last[32];
-    json_t *seen = json_object();
-    int n = export(query, member, seen, last);
-    json_decref(seen);
-    return n;
 }
 
 static void no_line_is_torn_or_doubled(void **state)

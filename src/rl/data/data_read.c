@@ -218,12 +218,39 @@ static enum kg_code add_turns(struct rl_data *d, const json_t *turns, const char
     return KG_OK;
 }
 
+/* The gym lost all of its turns. Then no record says which problem it was about: `hash` is "". */
+static bool all_lost(const json_t *turns)
+{
+    size_t i, lost = 0;
+    const json_t *t;
+    json_array_foreach((json_t *)(uintptr_t)turns, i, t)
+    {
+        const char *verdict = json_string_value(json_object_get(t, "verdict"));
+        lost += verdict != NULL && verdict[0] == '\0';
+    }
+    return lost > 0 && lost == json_array_size(turns);
+}
+
+/* Keeps the trajectory that was read, or counts why not. */
+static void count(struct rl_data *d, const char *end, bool solved)
+{
+    bool defect = strcmp(end, "defect") == 0;
+    d->counts.trajectories++;
+    d->counts.defective += defect;
+    d->counts.unsolved += !defect && (!solved || !rl_data_keep(d));
+}
+
 static enum kg_code trajectory(struct rl_data *d, const json_t *j, const char *source,
                                struct kg_err *err)
 {
     const json_t *system, *prompt, *end, *turns = json_object_get(j, "turns");
     struct rl_conversation *c = &d->conversation[d->n];
     bool solved = false;
+    if (all_lost(turns)) { /* nothing to learn from, and no mistake of the file's */
+        end = json_object_get(j, "end");
+        count(d, json_is_string(end) ? json_string_value(end) : "", false);
+        return KG_OK;
+    }
     if (problem_of(j, true, source, &c->problem, err) != KG_OK ||
         text_of(j, "system", true, source, &system, err) != KG_OK ||
         text_of(j, "prompt", false, source, &prompt, err) != KG_OK ||
@@ -238,10 +265,7 @@ static enum kg_code trajectory(struct rl_data *d, const json_t *j, const char *s
         add_turns(d, turns, source, &solved, err) != KG_OK) {
         return err->code;
     }
-    bool defect = strcmp(json_string_value(end), "defect") == 0;
-    d->counts.trajectories++;
-    d->counts.defective += defect;
-    d->counts.unsolved += !defect && (!solved || !rl_data_keep(d));
+    count(d, json_string_value(end), solved);
     return KG_OK;
 }
 
