@@ -142,10 +142,17 @@ class File:
         return [json.loads(line) for line in data[:whole].splitlines() if line]
 
     def add(self, text: str) -> None:
-        with self.lock, open(self.out, "ab") as f:
-            f.write(text.encode("utf-8", "replace") + b"\n")
-            f.flush()
-            os.fsync(f.fileno())
+        with self.lock:
+            whole = os.path.getsize(self.out) if os.path.exists(self.out) else 0
+            try:
+                with open(self.out, "ab") as f:
+                    f.write(text.encode("utf-8", "replace") + b"\n")
+                    f.flush()
+                    os.fsync(f.fileno())
+            except OSError:  # a full disk, say: the next line must not stand behind half of this
+                if os.path.exists(self.out):
+                    os.truncate(self.out, whole)
+                raise
 
 
 class Service(Gym):
@@ -193,8 +200,9 @@ class Collector:
         self.endpoint = Endpoint(options)
         self.file = File(options.out)
 
-    def trajectory(self, problem: str, sample: int) -> None:
-        """One conversation, from its first turn that the service has not taken."""
+    def trajectory(self, problem: str, sample: int) -> bool:
+        """One conversation, from its first turn that the service has not taken. False: it ended
+        without a turn, so there is no line of it."""
         o = self.o
         name = f"{o.run}-{problem}-{sample}"
         wish = {"problem": problem, "key": name, "group": f"{o.run}-{problem}",
@@ -218,7 +226,7 @@ class Collector:
             if not self._turn(id, {"n": n, "reply": reply, "finish": finish, "extra": extra,
                                    "usage": extra.pop("usage")}, messages):
                 break
-        self._write(id, name)
+        return self._write(id, name)
 
     def _judge_again(self, id: str, n: int, messages: List[Dict[str, str]]) -> int:
         """Turn n was taken, and its feedback is not there yet. Returns the turns that have it."""
@@ -237,35 +245,37 @@ class Collector:
                      {"role": "user", "content": got["feedback"] or ""}]
         return not got["done"]
 
-    def _write(self, id: str, name: str) -> None:
+    def _write(self, id: str, name: str) -> bool:
         whole = self.gym.whole(id)
+        if not whole["turns"]:
+            return False  # readers refuse a line without a turn
         if whole["end"] == "open":  # its last turn is judged, and the service is about to end it
-            last = whole["turns"][-1] if whole["turns"] else {}
+            last = whole["turns"][-1]
             whole["end"] = "defect" if last.get("state") == "defect" else "done"
         whole["extra"] = dict(whole["extra"], trajectory=whole["id"])
         whole["id"] = name
-        if whole["turns"]:
-            whole["turns"][-1]["feedback"] = None
+        whole["turns"][-1]["feedback"] = None
         self.file.add(json.dumps(whole, ensure_ascii=False, separators=(",", ":")))
+        return True
 
     def run(self) -> int:
         work = [(problem, sample) for sample in range(self.o.samples)
                 for problem in self.o.problems
                 if f"{self.o.run}-{problem}-{sample}" not in self.file.done]
-        left = 0
+        written = left = 0
         with ThreadPoolExecutor(max_workers=self.o.jobs) as pool:
             runs = {pool.submit(self.trajectory, *item): item for item in work}
             for run in as_completed(runs):
                 try:
-                    run.result()
-                except (GymError, Unreachable, Full) as error:
+                    written += run.result()
+                except (GymError, Unreachable, Full, OSError) as error:
                     left += 1
                     problem, sample = runs[run]
                     print(f"collect: {problem} {sample}: {error}", file=sys.stderr, flush=True)
                     if isinstance(error, Refused) and error.status in (401, 403):
                         pool.shutdown(wait=True, cancel_futures=True)
                         break
-        print(f"collect: {len(work) - left} written, {len(self.file.done)} were there, "
+        print(f"collect: {written} written, {len(self.file.done)} were there, "
               f"{left} left", file=sys.stderr)
         return 1 if left else 0
 

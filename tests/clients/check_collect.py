@@ -4,6 +4,7 @@ everything in the middle loses, doubles and resamples nothing. Run by tests/unit
 import hashlib
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -35,13 +36,13 @@ class Rig(unittest.TestCase):
         self.server.end()
         self.folder.cleanup()
 
-    def start(self, problems, *more):
+    def start(self, problems, *more, **how):
         command = [sys.executable, "-B", COLLECT, "--endpoint", self.server.url + "/v1", "--model",
                    "m", "--gym", self.server.url, "--problems", problems, "--out", self.out, *more]
-        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **how)
 
-    def run_to(self, status, problems, *more):
-        process = self.start(problems, *more)
+    def run_to(self, status, problems, *more, **how):
+        process = self.start(problems, *more, **how)
         said = process.communicate(timeout=120)[1]
         self.assertEqual(process.returncode, status, said)
         return said
@@ -103,6 +104,24 @@ class Form(Rig):
         self.assertEqual([line["problem"]["name"] for line in self.lines()], ["relu"])
         self.run_to(2, "relu,relu")
         self.run_to(2, "relu", "--samples", "0")
+
+    def test_what_ended_without_a_turn_has_no_line(self):
+        self.service.open({"key": "collect-relu-0", "problem": "relu", "group": "g", "meta": {},
+                           "max_turns": 3})[1]["end"] = "idle"
+        self.assertIn("1 written", self.run_to(0, "relu,gelu"))
+        self.assertEqual([line["problem"]["name"] for line in self.lines()], ["gelu"])
+
+    def test_a_full_disk_leaves_whole_lines(self):
+        self.run_to(0, "relu")
+        size = os.path.getsize(self.out)
+
+        def little_room():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, size + 100))
+
+        self.assertIn("2 left", self.run_to(1, "relu,gelu,norm", preexec_fn=little_room))
+        self.assertEqual(os.path.getsize(self.out), size)
+        self.run_to(0, "relu,gelu,norm")
+        self.assertEqual(len(self.lines()), 3)
 
     def test_whoever_waits_is_told_for_what(self):
         for away in ("--endpoint", "--gym"):
