@@ -141,7 +141,9 @@ void kg_svc_session_show(struct kg_svc_session *s)
     if (kg_svc_tell(s->api, s->id, KG_SVC_TELL_RECORDS, t, &err) == KG_OK) {
         show_told(s, t);
     } else {
-        s->id[0] = '\0';
+        if (s->message.kind == KG_OPENENV_RESET || err.code == KG_E_NOT_FOUND) {
+            s->id[0] = '\0'; /* else it goes on once it can be read again */
+        }
         kg_svc_session_error(
             s, err.code == KG_E_NOT_FOUND ? "VALIDATION_ERROR" : "EXECUTION_ERROR", "episode_id",
             err.code == KG_E_NOT_FOUND ? "there is no such episode"
