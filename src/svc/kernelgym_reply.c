@@ -241,7 +241,7 @@ static json_t *members(const struct kg_kernelgym_task *t, const struct outcome *
                        json_t *message, json_t *metadata)
 {
     return json_pack("{s:o, s:s, s:b, s:b, s:b, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "task_id", kg_kernelgym_text(t->id, 400), "status",
+                     "task_id", kg_json_text(t->id, strlen(t->id)), "status",
                      kg_kernelgym_state_name(o->state), "compiled", o->compiled, "correctness",
                      o->correct, "decoy_kernel", o->decoy, "reference_runtime", x.reference_ms,
                      "kernel_runtime", x.kernel_ms, "speedup", x.speedup, "metadata", metadata,
@@ -255,7 +255,7 @@ static json_t *not_yet(const struct kg_kernelgym_task *t)
     const char *state =
         kg_kernelgym_state_name(t->waits ? KG_KERNELGYM_PENDING : KG_KERNELGYM_PROCESSING);
     return json_pack("{s:o, s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:o, s:n, s:n}",
-                     "task_id", kg_kernelgym_text(t->id, 400), "status", state, "compiled",
+                     "task_id", kg_json_text(t->id, strlen(t->id)), "status", state, "compiled",
                      "correctness", "decoy_kernel", "reference_runtime", "kernel_runtime",
                      "speedup", "metadata", "error_message", "error_code", "submitted_at",
                      kg_kernelgym_time(t->submitted_us), "completed_at", "processing_time");

@@ -425,6 +425,24 @@ static void nothing_hidden_is_told(void **state)
     json_decref(r);
 }
 
+/* A client looks its tasks up by the id it sent. */
+static void an_id_comes_back_as_it_was_sent(void **state)
+{
+    static const char id[] = "/data/run 1/é/task_7";
+    char longer[600];
+    (void)state;
+    memset(longer, 'i', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    const char *const ids[] = {id, longer};
+    for (int i = 0; i < 4; i++) {
+        const struct kg_kernelgym_task t = {
+            .id = ids[i % 2], .submitted_us = 1, .waits = true, .cancelled = i < 2};
+        json_t *r = kg_kernelgym_result(NULL, &t);
+        assert_string_equal(text(r, "task_id"), ids[i % 2]);
+        json_decref(r);
+    }
+}
+
 static void tasks_without_a_record(void **state)
 {
     (void)state;
@@ -566,6 +584,7 @@ int main(void)
         cmocka_unit_test(what_was_asked_is_heeded),
         cmocka_unit_test(texts_are_bounded_and_harmless),
         cmocka_unit_test(nothing_hidden_is_told),
+        cmocka_unit_test(an_id_comes_back_as_it_was_sent),
         cmocka_unit_test(tasks_without_a_record),
         cmocka_unit_test(forms_around_results),
         cmocka_unit_test(counters_of_the_host),
