@@ -286,21 +286,23 @@ void kg_svc_kernelgym_evict(struct kg_svc_exchange *x, void *ctx)
 /* --- nodes --- */
 
 /* The id that the host has, or "node-N" with the next N. */
-static void node_of(const json_t *all, const char *host, char out[32])
+static void node_of(const json_t *all, const char *host, char out[WORD_MOST + 1])
 {
     long most = 0;
     const char *id;
     json_t *owner;
     json_object_foreach((json_t *)(uintptr_t)all, id, owner)
     {
-        long n = strncmp(id, "node-", 5) == 0 ? strtol(id + 5, NULL, 10) : 0;
+        const char *rest = strncmp(id, "node-", 5) == 0 ? id + 5 : "";
+        size_t digits = strspn(rest, "0123456789"); /* node-1-rack is a name like any other */
+        long n = rest[digits] == '\0' && digits <= 9 ? strtol(rest, NULL, 10) : 0;
         most = n > most ? n : most;
-        if (n > 0 && strcmp(json_string_value(owner), host) == 0) {
-            snprintf(out, 32, "node-%ld", n);
+        if (strcmp(json_string_value(owner), host) == 0) {
+            snprintf(out, WORD_MOST + 1, "%s", id);
             return;
         }
     }
-    snprintf(out, 32, "node-%ld", most + 1);
+    snprintf(out, WORD_MOST + 1, "node-%ld", most + 1);
 }
 
 /* One allocation at a time: what the one before has chosen is in the store then. Services that
@@ -309,7 +311,7 @@ static void allocate(struct change *c)
 {
     struct kg_svc_api *a = c->api;
     const char *host = kg_svc_query(c->x, "hostname"), *name = kg_svc_query(c->x, "node_name");
-    char own[32];
+    char own[WORD_MOST + 1];
     c->waits = a->allocating;
     if (c->waits) {
         kg_svc_writer_post(c->api->writer, &c->op);

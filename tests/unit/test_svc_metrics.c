@@ -404,6 +404,9 @@ static void nodes_keep_their_names(void **state)
     node_is("hostname=c&node_name=mine", "mine");
     node_is("hostname=c&node_name=mine", "mine");
     post(409, "/node/allocate?hostname=d&node_name=mine");
+    node_is("hostname=c", "mine"); /* the name it has */
+    node_is("hostname=d&node_name=node-1-rack", "node-1-rack");
+    node_is("hostname=d", "node-1-rack"); /* not node-1, which is another host's */
     assert_int_equal(svc_end(SIGKILL), -1);
     svc_start("--no-work");
     node_is("hostname=b", "node-2");
