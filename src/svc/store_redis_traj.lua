@@ -89,6 +89,10 @@ local function add_trajectories(op, args)
       local v = call('HMGET', key, 'turns', 'seq')
       if not v[1] then return {'none'} end
       if v[2] or (t.turns ~= '-1' and t.turns ~= v[1]) then return {'ok', '0'} end
+      local last = call('HGET', P .. 'turns:' .. t.id, v[1]) -- those before it have been judged
+      local _, job = parts(last or '')
+      local state = job and call('HGET', P .. 'job:' .. job, 'state')
+      if state == '0' or state == '1' then return {'ok', '0'} end -- waiting, running
       local seq = call('HINCRBY', P .. 'counts', 'trajectories_ended', 1)
       call('HSET', key, 'seq', seq, 'ended', t.now, 'how', t.how)
       call('ZREM', P .. 'trajs:due', t.id)

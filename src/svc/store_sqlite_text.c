@@ -227,7 +227,9 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_TRAJ_PUT_OFF] = "UPDATE trajectories SET due=?3 WHERE id=?1 AND turns=?2 AND seq=0",
     [SQL_TRAJ_END] = "UPDATE trajectories SET ended=?4,how=?3,"
                      "seq=(SELECT coalesce(max(seq),0)+1 FROM trajectories WHERE seq>0)"
-                     " WHERE id=?1 AND seq=0 AND (?2<0 OR turns=?2)",
+                     " WHERE id=?1 AND seq=0 AND (?2<0 OR turns=?2)"
+                     " AND NOT EXISTS(SELECT 1 FROM turns JOIN jobs j ON j.id=job"
+                     " WHERE trajectory=?1 AND j.state IN (0,1))", /* waiting, running */
     [SQL_TRAJ_GET] = TRAJ "id=?1",
     [SQL_TURNS] = TURN "trajectory=?1 AND n>=?2 ORDER BY n LIMIT ?3",
     [SQL_TRAJ_LIST] = TRAJ_LIST("1"),

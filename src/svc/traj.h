@@ -79,7 +79,8 @@ struct kg_svc_traj_rows {
     /* It is due later, if it is open and has that many turns; else nothing. */
     enum kg_code (*put_off)(struct kg_svc_store *s, const char *id, int64_t turns, int64_t due_ms,
                             struct kg_err *err);
-    /* It ends, if it is open and has that many turns (-1: any); *changed says so. NOT_FOUND. */
+    /* It ends, if it is open, has that many turns (-1: any), and no job of theirs waits or runs;
+     * *changed says so. NOT_FOUND. */
     enum kg_code (*end)(struct kg_svc_store *s, const char *id, int64_t turns, const char *how,
                         int64_t now_ms, bool *changed, struct kg_err *err);
 

@@ -1046,6 +1046,8 @@ static const struct plan {
     {SQL_TRAJ_TAKEN, "trajectories USING PRIMARY KEY (id=?)"},
     {SQL_TRAJ_PUT_OFF, "trajectories USING PRIMARY KEY (id=?)"},
     {SQL_TRAJ_END, "trajectories USING PRIMARY KEY (id=?)|"
+                   "turns USING PRIMARY KEY (trajectory=?)|"
+                   "j USING COVERING INDEX jobs_state (state=? AND id=?)|"
                    "trajectories USING COVERING INDEX trajectories_ended (seq>?)"},
     {SQL_GET, "jobs USING PRIMARY KEY (id=?)"},
     {SQL_GET_TASK, "tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"},

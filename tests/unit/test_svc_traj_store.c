@@ -94,6 +94,15 @@ static enum kg_code end_as(const char *id, int64_t turns, const char *how, bool 
     return commit();
 }
 
+static void cancel(const char *job)
+{
+    bool changed;
+    begin();
+    (void)!kind->cancel(store, job, T0 + 8, &changed, &err);
+    assert_int_equal(commit(), KG_OK);
+    assert_true(changed);
+}
+
 static struct kg_svc_traj get(const char *id)
 {
     struct kg_svc_traj t;
@@ -261,6 +270,11 @@ static void an_end_is_numbered_and_final(void **state)
     assert_int_equal(take(id[1], 1, "h", "", 0, job, &known), KG_OK);
     assert_int_equal(end_as(id[1], 0, "idle", &changed), KG_OK);
     assert_false(changed); /* a turn came meanwhile */
+    for (int turns = -1; turns <= 1; turns += 2) {
+        assert_int_equal(end_as(id[1], turns, "infra", &changed), KG_OK);
+        assert_false(changed); /* its job waits */
+    }
+    cancel(job);
     assert_int_equal(end_as(id[1], 1, "done", &changed), KG_OK);
     assert_true(changed);
     assert_int_equal(end_as(id[1], 1, "full", &changed), KG_OK);
@@ -274,7 +288,7 @@ static void an_end_is_numbered_and_final(void **state)
     assert_int_equal(take(id[1], 1, "h", "", 0, again, &known), KG_OK); /* as it is */
     assert_true(known);
     assert_string_equal(again, job);
-    assert_int_equal(waiting(), 1);
+    assert_int_equal(waiting(), 0);
     assert_string_equal(get(id[1]).end, "done");
     assert_int_equal(get(id[1]).ended_ms, T0 + 9);
     struct kg_svc_traj_filter f = {.by = KG_SVC_TRAJ_ENDED, .limit = 8};
