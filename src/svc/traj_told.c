@@ -72,13 +72,25 @@ static enum kg_code read_content(struct kg_svc_api *a, struct kg_svc_told_turn *
     return KG_OK;
 }
 
-static enum kg_code read_turn(struct kg_svc_api *a, unsigned what, struct kg_svc_told_turn *t,
-                              struct kg_err *err)
+/* Its job was begun anew by hand after a trajectory had ended for want of a verdict: that
+ * trajectory stays as it was told. Only there are times compared, since services that share a store
+ * may have clocks that differ. */
+static bool came_too_late(const struct kg_svc_traj *row, const struct kg_svc_job *job)
+{
+    return row->seq > 0 && (job->state == KG_SVC_WAITING || job->state == KG_SVC_RUNNING ||
+                            (strcmp(row->end, "infra") == 0 && job->finished_ms > row->ended_ms));
+}
+
+static enum kg_code read_turn(struct kg_svc_api *a, const struct kg_svc_traj *row, unsigned what,
+                              struct kg_svc_told_turn *t, struct kg_err *err)
 {
     struct kg_svc_job job;
     kg_svc_job_init(&job);
     enum kg_code code = a->store->kind->get(a->store, t->row.job, false, &job, err);
-    if (code == KG_OK) {
+    if (code == KG_OK && came_too_late(row, &job)) {
+        t->state = KG_SVC_TURN_LOST;
+        t->finished_ms = row->ended_ms;
+    } else if (code == KG_OK) {
         t->state = state_of(&job);
         t->finished_ms = kg_svc_turn_has_ended(t->state) ? job.finished_ms : 0;
         if (job.error[0] != '\0') {
@@ -124,7 +136,7 @@ enum kg_code kg_svc_tell(struct kg_svc_api *a, const char *id, unsigned what, st
         return err->code;
     }
     for (size_t i = 0; i < t->n; i++) {
-        if (read_turn(a, what, &t->turn[i], err) != KG_OK) {
+        if (read_turn(a, &t->row, what, &t->turn[i], err) != KG_OK) {
             return err->code;
         }
     }

@@ -482,6 +482,57 @@ static void ends(void **state)
     json_decref(j);
 }
 
+/* The worker's side: three attempts at the one job fail, so it is dead. */
+static void fail_the_job(void)
+{
+    for (int i = 0; i < 3; i++) {
+        char body[512];
+        json_t *j = svc_json(200, "POST", "/v1/worker/claim",
+                             "{\"worker\": \"w\", \"devices\": [\"cpu\"], \"slots\": [{}]}");
+        const json_t *claim = json_array_get(json_object_get(j, "claims"), 0);
+        snprintf(body, sizeof body,
+                 "{\"id\": \"%s\", \"claim\": \"%s\", \"fence\": %d, \"outcome\": \"failed\","
+                 " \"error\": \"gym\", \"blame\": \"gym\", \"message\": \"m\"}",
+                 svc_text(claim, "id"), svc_text(claim, "claim"), (int)number(claim, "fence"));
+        json_decref(svc_json(200, "POST", "/v1/worker/finish", body));
+        json_decref(j);
+    }
+}
+
+static void is_lost_for_ever(const char *id)
+{
+    json_t *j = whole(id);
+    const json_t *t = json_array_get(json_object_get(j, "turns"), 0);
+    assert_string_equal(svc_text(j, "end"), "infra");
+    assert_string_equal(svc_text(t, "state"), "lost");
+    assert_string_equal(svc_text(t, "verdict"), "");
+    assert_int_equal(json_object_size(json_object_get(t, "rewards")), 0);
+    json_decref(j);
+}
+
+/* Its job is begun anew by hand: an export that was read must not be another one afterwards. */
+static void what_has_ended_stays_as_it_is(void **state)
+{
+    char id[32], job[32], path[PATH];
+    (void)state;
+    svc_start("--no-work");
+    open_one("", id);
+    json_t *j = turn(202, id, 0, "{\"n\": 1, \"reply\": \"nothing\"}");
+    snprintf(job, sizeof job, "%s", svc_text(j, "evaluation"));
+    json_decref(j);
+    fail_the_job();
+    snprintf(path, sizeof path, "/v1/trajectories/%s", id);
+    json_decref(svc_json(200, "DELETE", path, ""));
+    is_lost_for_ever(id);
+    snprintf(path, sizeof path, "/v1/evaluations/%s/requeue", job);
+    json_decref(svc_json(200, "POST", path, ""));
+    is_lost_for_ever(id);
+    svc_end(SIGTERM);
+    svc_start("--jobs 1");
+    svc_await(job, "done");
+    is_lost_for_ever(id);
+}
+
 /* --- the export --- */
 
 enum { MANY = 24 };
@@ -614,6 +665,7 @@ int main(void)
         T(a_turn_survives_a_kill),
         T(a_lost_turn_is_an_error_and_sent_again),
         T(ends),
+        T(what_has_ended_stays_as_it_is),
         T(no_line_is_torn_or_doubled),
         T(bad_requests),
     };
