@@ -22,6 +22,9 @@ static void tag_of(const struct kg_kernelgym_request *r, struct kg_buf *out)
         for (size_t i = 0; i < most; i++) {
             json_array_append(list, json_object_get(r->echo, texts[i]));
         }
+        if (r->unserved) {
+            json_array_append_new(list, json_pack("{s:s}", "unserved", r->failure_code));
+        }
         kg_buf_reset(out);
         kg_json_dump(list, out);
         json_decref(list);
@@ -39,7 +42,13 @@ static json_t *echo_of(const json_t *record, const struct kg_svc_job *job)
         "correctness", "cache_type",         "reference_backend", "uuid"};
     const char *tag = json_string_value(json_object_get(record, "batch_id"));
     json_t *list = tag ? json_loads(tag, 0, NULL) : NULL, *echo = json_object();
-    for (size_t i = 0; i < sizeof names / sizeof *names && i < json_array_size(list); i++) {
+    size_t n = json_array_size(list);
+    const json_t *last = n > 0 ? json_array_get(list, n - 1) : NULL;
+    if (json_is_object(last)) {
+        json_object_set(echo, "unserved", json_object_get(last, "unserved"));
+        n--;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names && i < n; i++) {
         json_object_set(echo, names[i], json_array_get(list, i));
     }
     json_object_set_new(echo, "content_key", json_string(job->body_hash));
@@ -203,6 +212,16 @@ static int64_t position_at_most(struct kg_svc_api *a)
     return a->waiting > 0 ? a->waiting : 1;
 }
 
+/* What a task failed by that asked for resources which are not here. It was judged with those that
+ * are, since its client reads the state of a job; that says nothing about the candidate. */
+static json_t *unserved(const struct kg_kernelgym_task *t, const char *code)
+{
+    bool many = strcmp(code, "RESOURCE_ERROR") == 0;
+    return kg_kernelgym_failed(t, many ? "RESOURCE_ERROR" : "VALIDATION_ERROR", "system",
+                               many ? "resources.gpus: more than an evaluation has here"
+                                    : "resources.gpus must be an integer >= 1");
+}
+
 json_t *kg_svc_kernelgym_view(struct kg_svc_api *a, const char *task_id,
                               const struct kg_svc_job *job, json_t **status)
 {
@@ -211,6 +230,7 @@ json_t *kg_svc_kernelgym_view(struct kg_svc_api *a, const char *task_id,
         return NULL;
     }
     json_t *echo = echo_of(record, job);
+    const char *code = json_string_value(json_object_get(echo, "unserved"));
     const struct kg_kernelgym_task t = {.id = task_id,
                                         .echo = echo,
                                         .submitted_us = job->created_ms * 1000,
@@ -227,6 +247,8 @@ json_t *kg_svc_kernelgym_view(struct kg_svc_api *a, const char *task_id,
                                      job->message[0] ? job->message : "the attempts failed");
     } else if (job->state == KG_SVC_DONE && !record) {
         result = kg_kernelgym_failed(&t, "SYSTEM_ERROR", "system", "the task has no record");
+    } else if (job->state == KG_SVC_DONE && code != NULL) {
+        result = unserved(&t, code);
     } else {
         result = kg_kernelgym_result(record, &t);
     }

@@ -260,6 +260,9 @@ static void make_key(struct kg_kernelgym_request *r)
     if (r->preset) {
         kg_sha256_part(&h, r->preset, strlen(r->preset));
     }
+    if (r->unserved) { /* the same with other resources is another task */
+        kg_sha256_part(&h, r->failure_code, strlen(r->failure_code));
+    }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char text[24];
         const json_t *v = member(r, parts[i]);
@@ -333,6 +336,7 @@ bool kg_kernelgym_request_take(json_t *task, const char *where,
     out->preset = s->preset;
     out->polls = member(out, "detect_decoy_kernel") != NULL;
     look_at_resources(out, s->most_gpus > 0 ? s->most_gpus : 1);
+    out->unserved = out->failure_code != NULL;
     look_for_classes(out, json_string_length(member(out, "entry_point")));
     make_options(out, s);
     make_key(out);

@@ -62,6 +62,7 @@ struct kg_kernelgym_request {
      * keys ask the same. `task_id`, `uuid` and `priority` are not part of it. */
     char content_key[KG_SHA256_HEX];
     const char *failure_code;  /* static; NULL: to be judged */
+    bool unserved;             /* failure_code is about `resources`: no record will say so */
     const char *failure_fault; /* "candidate", "reference", "system"; of failure_code */
     char failure[240];
 };

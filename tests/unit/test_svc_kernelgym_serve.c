@@ -141,6 +141,40 @@ static void a_polling_client_gets_its_result(void **state)
     records_of_its_batch_end();
 }
 
+#define FIFTY "12345678901234567890123456789012345678901234567890"
+#define LONG  FIFTY FIFTY FIFTY
+
+/* A record says nothing about them, and the same task asked rightly is another one. The long texts
+ * leave no room for all that is repeated. */
+static void resources_that_are_not_here_fail_for_who_polls(void **state)
+{
+    static const struct {
+        const char *id, *members, *code;
+    } asked[] = {
+        {"a", POLLS ", \"resources\": {\"gpus\": 4}", "RESOURCE_ERROR"},
+        {"b", POLLS ", \"resources\": {\"gpus\": 0}, \"uuid\": \"" LONG "\"", "VALIDATION_ERROR"},
+    };
+    char path[64];
+    (void)state;
+    svc_start("--no-work");
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        json_decref(svc_json(200, "POST", "/evaluate", ask(asked[i].id, asked[i].members)));
+        finish(claim(), OK_RECORD, 200);
+        snprintf(path, sizeof path, "/status/%s", asked[i].id);
+        status_is(path, "failed");
+        snprintf(path, sizeof path, "/results/%s", asked[i].id);
+        json_t *j = svc_json(200, "GET", path, "");
+        assert_string_equal(svc_text(j, "error_code"), asked[i].code);
+        assert_non_null(strstr(svc_text(j, "error_message"), "resources.gpus"));
+        assert_string_equal(svc_text(json_object_get(j, "metadata"), "backend"), "triton");
+        json_decref(j);
+        json_decref(svc_json(200, "POST", "/evaluate", ask(asked[i].id, POLLS)));
+        finish(claim(), OK_RECORD, 200);
+        snprintf(path, sizeof path, "/status/%s", asked[i].id);
+        status_is(path, "completed");
+    }
+}
+
 static void other_content_is_another_generation(void **state)
 {
     (void)state;
@@ -386,6 +420,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_polling_client_gets_its_result, svc_setup, svc_teardown),
+        cmocka_unit_test_setup_teardown(resources_that_are_not_here_fail_for_who_polls, svc_setup,
+                                        svc_teardown),
         cmocka_unit_test_setup_teardown(other_content_is_another_generation, svc_setup,
                                         svc_teardown),
         cmocka_unit_test_setup_teardown(a_task_that_was_lost_is_judged_anew, svc_setup,
