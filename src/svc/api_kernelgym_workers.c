@@ -295,7 +295,7 @@ static void node_of(const json_t *all, const char *host, char out[WORD_MOST + 1]
     {
         const char *rest = strncmp(id, "node-", 5) == 0 ? id + 5 : "";
         size_t digits = strspn(rest, "0123456789"); /* node-1-rack is a name like any other */
-        long n = rest[digits] == '\0' && digits <= 9 ? strtol(rest, NULL, 10) : 0;
+        long n = digits <= 9 && rest[digits] == '\0' ? strtol(rest, NULL, 10) : 0;
         most = n > most ? n : most;
         if (strcmp(json_string_value(owner), host) == 0) {
             snprintf(out, WORD_MOST + 1, "%s", id);
