@@ -352,9 +352,11 @@ void kg_prof_begin(void)
     uint64_t now = 0;
     cupti.timestamp(&now);
     pthread_mutex_lock(&lock);
-    if (table.nwindows < sizeof table.window / sizeof *table.window) {
-        table.window[table.nwindows].from = now;
-        table.window[table.nwindows].to = UINT64_MAX;
+    bool anew = !inside || table.nwindows == 0;
+    if (!anew || table.nwindows < sizeof table.window / sizeof *table.window) {
+        table.nwindows += anew; /* open windows count: full buffers of records come meanwhile */
+        table.window[table.nwindows - 1].from = now;
+        table.window[table.nwindows - 1].to = UINT64_MAX;
         inside = true;
     } else {
         table.dropped++;
@@ -367,10 +369,10 @@ void kg_prof_end(void)
     uint64_t now = 0;
     cupti.timestamp(&now);
     pthread_mutex_lock(&lock);
-    if (inside) {
-        table.window[table.nwindows++].to = now;
-        inside = false;
+    if (inside && table.nwindows > 0) {
+        table.window[table.nwindows - 1].to = now;
     }
+    inside = false;
     pthread_mutex_unlock(&lock);
 }
 

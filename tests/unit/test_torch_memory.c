@@ -325,6 +325,23 @@ static void too_little_is_refused_with_both_numbers(void **state)
     kg_record_deinit(&r);
 }
 
+/* To describe it takes more than there is, so all is reserved. A device is seldom a whole number of
+ * the ledger's pages. */
+static void describing_may_take_all_there_is(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    need_torch();
+    put("large.py", loss);
+    open_with(250);
+    judge("large.py", new_loss, KG_ST_FULL, &r);
+    if (r.has_error) {
+        fail_msg("%s", r.error.message);
+    }
+    assert_int_equal(r.verdict, KG_V_OK);
+    kg_record_deinit(&r);
+}
+
 /* Another process has the memory, until it is killed. */
 static void an_evaluation_waits_for_memory(void **state)
 {
@@ -473,6 +490,7 @@ int main(void)
         cmocka_unit_test(parameters_of_a_tenth_of_a_card_fit_it),
         cmocka_unit_test(slices_have_room_where_they_are_joined),
         cmocka_unit_test(too_little_is_refused_with_both_numbers),
+        cmocka_unit_test(describing_may_take_all_there_is),
         cmocka_unit_test(an_evaluation_waits_for_memory),
         cmocka_unit_test(comfort_is_left_to_others),
         cmocka_unit_test(what_a_problem_needs_no_more_is_given_back),

@@ -193,6 +193,13 @@ static enum kg_code hold(struct kg_worker *w, uint64_t need, uint64_t want, stru
                : err->code;
 }
 
+/* So many bytes, rounded up where there is room for that. */
+static uint64_t whole_pages(uint64_t bytes, uint64_t capacity)
+{
+    uint64_t n = (bytes + KG_LEDGER_PAGE - 1) / KG_LEDGER_PAGE, all = capacity / KG_LEDGER_PAGE;
+    return (n < all ? n : all) * KG_LEDGER_PAGE;
+}
+
 static enum kg_code refuse(const struct kg_worker *w, uint64_t need, struct kg_err *err)
 {
     const struct kg_torch *t = kg_torch_of(w);
@@ -224,7 +231,7 @@ enum kg_code kg_tmemory_describe(struct kg_worker *w, uint64_t inputs, uint64_t 
     }
     uint64_t few = FEW < t->memory.capacity / 32 ? FEW : t->memory.capacity / 32;
     uint64_t want = contexts(t) + DESCRIBES * (inputs > few ? inputs : few);
-    want = want < t->memory.capacity ? want : t->memory.capacity;
+    want = whole_pages(want, t->memory.capacity); /* a card is seldom a whole number of them */
     if (hold(w, want, want, err) != KG_OK) {
         return err->code;
     }
@@ -238,13 +245,6 @@ enum kg_code kg_tmemory_describe(struct kg_worker *w, uint64_t inputs, uint64_t 
 static bool may_slice(const struct kg_task_desc *d)
 {
     return !d->random && !d->updates_state && !d->writes_inputs;
-}
-
-/* So many bytes, rounded up where there is room for that. */
-static uint64_t whole_pages(uint64_t bytes, uint64_t capacity)
-{
-    uint64_t n = (bytes + KG_LEDGER_PAGE - 1) / KG_LEDGER_PAGE, all = capacity / KG_LEDGER_PAGE;
-    return (n < all ? n : all) * KG_LEDGER_PAGE;
 }
 
 enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s, struct kg_err *err)

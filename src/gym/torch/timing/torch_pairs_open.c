@@ -242,8 +242,12 @@ enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tinstance *instance,
     if (!s) {
         return kg_fail(err, KG_E_LIMIT, "timing: no memory");
     }
-    *s = (struct kg_tpairs){
-        .w = w, .instance = instance, .opt = *opt, .key = key, .deadline_ns = deadline_ns};
+    *s = (struct kg_tpairs){.w = w,
+                            .instance = instance,
+                            .opt = *opt,
+                            .key = key,
+                            .deadline_ns = deadline_ns,
+                            .lease = KG_LEASE_NONE};
     kg_rng_init(&s->rng, kg_key_derive(key, "timing-order", 0), 0);
     if (begin(s, err) != KG_OK) {
         kg_tpairs_close(s);
