@@ -41,6 +41,9 @@ static const struct rule_case cases[] = {
     {"brace-stray", ENTRY "}\n", ENTRY "/* } */ const char *s = \"}\";\n"},
     {"brace-stray", "}" ENTRY,
      "#ifdef __cplusplus\nextern \"C\" {\n#endif\n" ENTRY "#ifdef __cplusplus\n}\n#endif\n"},
+    {"brace-stray", ENTRY "}\n",
+     "#ifdef __cplusplus\nextern \"C\" {\n#else\n#define RESTRICT restrict\n#endif\n" ENTRY
+     "#ifdef __cplusplus\n}\n#endif\n"},
     {"comment-unterminated", ENTRY "/* to do", ENTRY "// /* to do\n"},
     {"string-unterminated", ENTRY "const char *s = \"abc\n;",
      ENTRY "const char *s = \"a\\\nb\";\n"},

@@ -114,7 +114,9 @@ static enum kg_code reference_call(struct kg_worker *w, struct kg_handle *h, boo
         err->accident = true;
         return err->code;
     }
-    if (kg_runner_signal(run) == SIGKILL) { /* nobody sends that to itself: the host did */
+    int by = kg_runner_signal(run); /* nobody sends SIGKILL to itself: the host did; SIGXCPU: it has
+                                       served long, and its time as a process is used up */
+    if (by == SIGKILL || by == SIGXCPU) {
         return kg_fail(err, KG_E_GYM, "%s: the %s reference was killed", n->problem->path,
                        wide ? "double" : "float");
     }

@@ -106,6 +106,8 @@ static void close_brace(struct kg_cwalk *w)
         w->brace--;
     } else if (w->linkage > 0) {
         w->linkage--;
+    } else if (w->ifs > 0) {
+        w->uneven = true; /* its other half may stand under a condition like this one */
     } else if (w->stray_line == 0) {
         w->stray_line = w->tok.line;
     }
