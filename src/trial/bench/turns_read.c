@@ -141,7 +141,8 @@ bool tr_turns_full(struct tr_turns_reader *r, json_t *line)
 static bool is_full(const struct tr_bench *b, const struct tr_bench_turn *t, const json_t *line)
 {
     const char *end = json_string_value(json_object_get(line, "end"));
-    size_t n = json_array_size(json_object_get(line, "turns"));
+    const json_t *turns = json_object_get(line, "turns");
+    size_t n = json_is_array(turns) ? json_array_size(turns) : b->turns;
     return end != NULL && strcmp(end, "full") == 0 && !(n < b->turns && t[n].replied);
 }
 
