@@ -360,6 +360,7 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg
         }
         c->applies = c->after = c->forced = c->self = c->products = false;
         c->near = 0;
+        /* opened again: the try before may have ended the reference's process */
         if (kg_tinstance_open(w, s, err) != KG_OK || kg_tcase_fill(w, s, c, err) != KG_OK ||
             expect(w, s, c, err) != KG_OK) {
             return err->code;
