@@ -103,24 +103,27 @@ finish() { # also when it is interrupted: what still runs is ended
 trap finish EXIT
 trap 'echo "tests: interrupted"; exit 130' INT TERM
 
-# Sets ran, p (passed), s (skipped) and open (processes without a last line) from a log.
+# Sets ran, p (passed), s (skipped), open (processes without a last line) and down (teardowns of a group that failed,
+# which cmocka names but does not count) from a log.
 # cmocka names a skipped test twice: where it skips, and in a list after its last line, with a head that says
 # how many follow. Several processes may write to one log, so only sums over all lines are right.
 count() {
-  read -r ran p s open <<<"$(awk '
+  read -r ran p s open down <<<"$(awk '
     /^\[ RUN      \] / {ran++}
     /^\[       OK \] / {p++}
     /^\[  SKIPPED \] [A-Za-z_]/ {s++}
     /^\[  SKIPPED \] [0-9]+ test\(s\), listed below/ {s -= $4}
     /^\[==========\] Running [0-9]+ test/ {open++}
     /^\[==========\] [0-9]+ test\(s\) run\./ {open--}
-    END {print ran + 0, p + 0, (s > 0 ? s : 0), open + 0}' "$1")"
+    /\[  FAILED  \] GROUP TEARDOWN/ {down++}
+    END {print ran + 0, p + 0, (s > 0 ? s : 0), open + 0, down + 0}' "$1")"
 }
 
 # Sets f (failed) and what count sets, from a log and rc, the program's exit status.
 judge() {
   count "$1"
   f=$((ran - p - s < 0 ? 0 : ran - p - s))
+  f=$((f + down))
   [ "$strict" = 1 ] && f=$((f + s))
   if [ "$f" -eq 0 ] && { [ "$ran" -eq 0 ] || [ "$rc" -ne 0 ] || [ "$open" -ne 0 ]; }; then f=1; fi
 }
@@ -149,6 +152,16 @@ run_one() {
   judge "$2"
 }
 
+# The lines of a log that say what failed: an assertion's two, a message of fail_msg, which cmocka cuts (so what follows
+# it may stand in its last line), and what a sanitizer found; else the exit status.
+what_failed() { # LOG
+  local said
+  said=$(awk '
+    /\[  ERROR   \]|^ERROR: |ERROR: [A-Za-z]+Sanitizer|runtime error: |^SUMMARY: / {more = 3}
+    more-- > 0 {sub(/.*\[   LINE   \] --- /, ""); print substr($0, 1, 300)}' "$1" | head -8)
+  echo "${said:-exit status $rc}"
+}
+
 show_failure() { # NAME LOG
   echo "  $1 failed with exit status $rc; its output:"
   sed 's/^/  | /' "$2" | tail -60
@@ -157,8 +170,7 @@ show_failure() { # NAME LOG
   if [ "$strict" = 1 ]; then grep '^skip: ' "$2" | sort -u | sed 's/^/  | with a GPU nothing may skip: /'; fi
   # last, since what a sanitizer says of the memory of a test that stopped may be longer than that
   grep -n -A 1 '^\[  ERROR   \]' "$2" | sed 's/^/  | line /' | head -20
-  { grep -A 2 "^\[  ERROR   \]" "$2" | grep -v '^--$' || echo "exit status $rc"; } | head -6 |
-    sed "s/.*\[   LINE   \] --- //; s/^/  $1: /" >>"$work/why"
+  what_failed "$2" | sed "s/^/  $1: /" >>"$work/why"
 }
 
 # A program's line and its counts. What it took: the sum of its runs.

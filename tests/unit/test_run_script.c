@@ -72,6 +72,28 @@ static void test_counts_and_what_is_told(void **state)
               "  errs: t.c:9: error: Failure!\nfailed: errs\n");
 }
 
+/* cmocka counts no teardown of a group, and cuts a long message with the end of its line. */
+static void test_a_teardown_and_a_long_message(void **state)
+{
+    (void)state;
+    program("release", "down",
+            BEGIN "echo '[       OK ] a'\necho 'ERROR: left behind: 1 processes'\n"
+                  "echo '[  FAILED  ] GROUP TEARDOWN'\n" END "echo '[  PASSED  ] 1 test(s).'\n");
+    rig_expect(1, RUN("", "release") " down");
+    rig_shows("1 passed, 1 failed, 0 skipped");
+    rig_shows("what failed, or failed once:\n  down: ERROR: left behind: 1 processes\n");
+    program("release", "long",
+            BEGIN "printf 'ERROR: exit status 1 instead of 0'\n"
+                  "echo '[  ERROR   ] --- [   LINE   ] --- t.c:9: error: Failure!'\n"
+                  "echo '[  FAILED  ] a'\nexit 1\n");
+    rig_expect(1, RUN("", "release") " long");
+    rig_shows("  long: t.c:9: error: Failure!\n");
+    program("release", "leaks",
+            PASSES "echo '==7==ERROR: LeakSanitizer: detected memory leaks'\nexit 1\n");
+    rig_expect(1, RUN("", "release") " leaks");
+    rig_shows("  leaks: ==7==ERROR: LeakSanitizer: detected memory leaks\n");
+}
+
 /* Several processes print to one log, each its own lines; these may come in any order. */
 static void test_all_skipped_in_several_processes(void **state)
 {
@@ -371,6 +393,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_counts_and_what_is_told, fresh),
+        cmocka_unit_test_setup(test_a_teardown_and_a_long_message, fresh),
         cmocka_unit_test_setup(test_all_skipped_in_several_processes, fresh),
         cmocka_unit_test_setup(test_a_crash, fresh),
         cmocka_unit_test_setup(test_a_missing_summary, fresh),
