@@ -21,12 +21,6 @@ enum kg_code kg_batch_ahead_init(struct kg_batch_ahead *a, const char *output, s
                : kg_fail(err, KG_E_LIMIT, "%s: path too long", output);
 }
 
-enum kg_code kg_batch_ahead_read(const struct kg_batch_ahead *a, struct kg_buf *out,
-                                 struct kg_err *err)
-{
-    return kg_file_exists(a->path) ? kg_file_read(a->path, out, err) : KG_OK;
-}
-
 static void give_up(struct kg_batch_ahead *a, const char *why)
 {
     kg_log(KG_LOG_WARN,

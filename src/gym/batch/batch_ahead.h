@@ -25,9 +25,6 @@ struct kg_batch_waiting {
 
 enum kg_code kg_batch_ahead_init(struct kg_batch_ahead *a, const char *output,
                                  struct kg_err *err) KG_MUST_USE;
-/* What an earlier run left there; nothing where there is no such file. */
-enum kg_code kg_batch_ahead_read(const struct kg_batch_ahead *a, struct kg_buf *out,
-                                 struct kg_err *err) KG_MUST_USE;
 /* The file holds what waits and nothing else; or is gone. Atomically. */
 void kg_batch_ahead_renew(struct kg_batch_ahead *a, const struct kg_batch_waiting *w);
 /* One more that waits. */

@@ -12,7 +12,7 @@ struct kg_item {
     size_t at, len; /* of its line in the text */
     int line;
     char *id;
-    char *kept;   /* record of an earlier run that still holds, or NULL */
+    char *kept;   /* record of an earlier run that still holds and is to be written; or NULL */
     bool kept_ok; /* its verdict is `ok` */
 };
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -119,38 +120,74 @@ static struct kg_item *holds(const struct search *s, const char *line, size_t le
     return found;
 }
 
-/* out: where its lines in order end; NULL: they are in none. */
-static void keep_lines(struct search *s, const struct kg_buf *old, struct kg_batch_out *out)
+/* A record of the line it is that still holds. Where the output has all before it in order, it
+ * stays there; else its text is kept until it is written again. */
+static void keep(struct kg_items *items, struct kg_item *it, const char *line, size_t len,
+                 struct kg_batch_out *out, int64_t at, bool in_output)
 {
-    struct kg_items *items = s->items;
-    for (size_t at = 0; at < old->len;) {
-        const char *nl = memchr(old->data + at, '\n', old->len - at);
-        if (!nl) {
-            break;
-        }
-        size_t len = (size_t)(nl - (old->data + at));
-        struct kg_item *it = holds(s, old->data + at, len);
-        if (it && !it->kept) {
-            it->kept = strndup(old->data + at, len);
-            if (out && it == &items->item[out->written] && out->end == (int64_t)at) {
-                out->written++;
-                out->end = (int64_t)(at + len + 1);
-            }
-        }
-        at += len + 1;
+    size_t i = (size_t)(it - items->item);
+    if (i < out->written || it->kept) {
+        return;
+    }
+    if (in_output && i == out->written && out->end == at) {
+        out->written++;
+        out->end = at + (int64_t)len + 1;
+    } else {
+        it->kept = strndup(line, len);
     }
 }
 
-static enum kg_code check_ours(const struct kg_buf *old, const char *path, struct kg_err *err)
+static enum kg_code check_ours(const char *line, ssize_t len, const char *path, struct kg_err *err)
 {
     static const char first[] = "{\"schema\":\"" KG_RECORD_SCHEMA "\"";
-    size_t n = old->len < sizeof first - 1 ? old->len : sizeof first - 1;
-    if (n == 0 || memcmp(old->data, first, n) == 0) {
+    size_t n = (size_t)len < sizeof first - 1 ? (size_t)len : sizeof first - 1;
+    if (memcmp(line, first, n) == 0) {
         return KG_OK;
     }
     return kg_fail(err, KG_E_INPUT,
                    "%s: this file is not a batch's output; it is left as it is (name another)",
                    path);
+}
+
+/* One line at a time: an output may be larger than memory. */
+static enum kg_code read_lines(struct search *s, FILE *f, const char *path, bool in_output,
+                               struct kg_batch_out *out, struct kg_err *err)
+{
+    enum kg_code code = KG_OK;
+    char *line = NULL;
+    size_t cap = 0;
+    ssize_t n;
+    for (int64_t at = 0; code == KG_OK && (n = getline(&line, &cap, f)) > 0; at += n) {
+        code = at == 0 ? check_ours(line, n, path, err) : KG_OK;
+        struct kg_item *it = code == KG_OK && line[n - 1] == '\n' && (in_output || !s->anew)
+                                 ? holds(s, line, (size_t)n - 1)
+                                 : NULL;
+        if (it) {
+            keep(s->items, it, line, (size_t)n - 1, out, at, in_output);
+        }
+    }
+    if (code == KG_OK && !feof(f)) {
+        code = kg_fail(err, KG_E_IO, "%s: cannot read: %s", path, strerror(errno));
+    }
+    free(line);
+    return code;
+}
+
+static enum kg_code keep_lines(struct search *s, const char *path, bool in_output,
+                               struct kg_batch_out *out, struct kg_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (!f) {
+        kg_fail(err, KG_E_IO, "%s: cannot open: %s", path, strerror(errno));
+        if (fd >= 0) {
+            close(fd);
+        }
+        return KG_E_IO;
+    }
+    enum kg_code code = read_lines(s, f, path, in_output, out, err);
+    fclose(f);
+    return code;
 }
 
 static enum kg_code open_output(const struct kg_batch_spec *spec, struct kg_batch_out *out,
@@ -180,32 +217,23 @@ static enum kg_code resume(struct search *s, struct kg_batch_out *out, struct kg
 {
     const char *path = s->spec->out;
     struct kg_items *items = s->items;
-    struct kg_buf old, waited;
-    kg_buf_init(&old, KG_BATCH_MAX_BYTES);
-    kg_buf_init(&waited, KG_BATCH_MAX_BYTES);
-    enum kg_code code = kg_file_read(path, &old, err);
-    code = code == KG_OK ? check_ours(&old, path, err) : code;
+    for (size_t i = 0; i < items->n; i++) {
+        tsearch(&items->item[i], &s->tree, compare_ids);
+    }
+    enum kg_code code = keep_lines(s, path, true, out, err);
     code = code == KG_OK ? kg_batch_ahead_init(ahead, path, err) : code;
-    code = code == KG_OK ? kg_batch_ahead_read(ahead, &waited, err) : code;
-    code = code == KG_OK ? check_ours(&waited, ahead->path, err) : code;
+    if (code == KG_OK && kg_file_exists(ahead->path)) {
+        code = keep_lines(s, ahead->path, false, out, err);
+    }
+    for (size_t i = 0; i < items->n; i++) {
+        tdelete(&items->item[i], &s->tree, compare_ids);
+    }
     if (code == KG_OK) {
-        for (size_t i = 0; i < items->n; i++) {
-            tsearch(&items->item[i], &s->tree, compare_ids);
-        }
-        keep_lines(s, &old, out);
-        if (!s->anew) {
-            keep_lines(s, &waited, NULL);
-        }
-        for (size_t i = 0; i < items->n; i++) {
-            tdelete(&items->item[i], &s->tree, compare_ids);
-        }
         kg_batch_ahead_renew(ahead, &(struct kg_batch_waiting){items, ready, out->written});
         if (ftruncate(out->fd, out->end) != 0 || lseek(out->fd, out->end, SEEK_SET) < 0) {
             code = kg_fail(err, KG_E_IO, "%s: cannot resume: %s", path, strerror(errno));
         }
     }
-    kg_buf_deinit(&old);
-    kg_buf_deinit(&waited);
     return code;
 }
 
