@@ -13,6 +13,9 @@
     "void p(const real *x, real *y, int64_t n)\n{\n"
 #define ZEROS HEAD "    for (int64_t i = 0; i < n; i++) y[i] = 0 * x[i];\n}\n"
 #define TWICE HEAD "    for (int64_t i = 0; i < n; i++) y[i] = 2 * x[i];\n}\n"
+#define SLOW                                                                                       \
+    HEAD "    for (volatile int k = 0; k < 20000000; k++) {}\n"                                    \
+         "    for (int64_t i = 0; i < n; i++) y[i] = 2 * x[i];\n}\n"
 #define FILLS(what)                                                                                \
     "#include <stdint.h>\nvoid p(const float *x, float *y, int64_t n)\n{\n"                        \
     "    for (int64_t i = 0; i < n; i++) y[i] = " what ";\n}\n"
@@ -69,6 +72,17 @@ static void test_in_a_batch(void **state)
     rig_says("1 kept from an earlier run");
     rig_expect(0, BATCH " --set quarantine=ignore");
     rig_says("2 kept from an earlier run");
+}
+
+/* What fails in one run for its time says nothing of the next run. */
+static void test_a_limit_puts_nothing_aside(void **state)
+{
+    (void)state;
+    files(SLOW);
+    rig_expect(1, "$K problems check ./p.c --set deadline.eval=0.1");
+    rig_shows("reference: the reference itself is judged timeout/");
+    rig_shows("took longer than 0.1 s (deadline.eval)");
+    rig_expect(0, "$K eval ./p.c twice.c " NO_TIMING);
 }
 
 static void configure(struct kg_config *c, const char *cache)
@@ -151,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_quarantined_problem_is_refused),
+        cmocka_unit_test(test_a_limit_puts_nothing_aside),
         cmocka_unit_test(test_in_a_batch),
         cmocka_unit_test(test_by_device),
         cmocka_unit_test(test_cards_that_are_none),

@@ -33,7 +33,7 @@ static bool fails(struct kg_worker *w, const struct kg_record *r, const char *de
     snprintf(o->problem, sizeof o->problem, "%s", r->problem.name);
     snprintf(o->sha256, sizeof o->sha256, "%s", r->problem.sha256);
     snprintf(o->device, sizeof o->device, "%s", device);
-    if (w->executor->settle(w, o, &ignored) == KG_OK) {
+    if (w->executor->settle(w, o, &ignored) == KG_OK && !kg_onboard_at_limits(o)) {
         keep(w, o, checked);
         defective = !o->pass;
     }

@@ -39,6 +39,24 @@ static bool as_wanted(const struct kg_record *r, enum kg_onboard_want want)
     return want == KG_WANT_OK ? ok : felt || r->verdict == KG_V_WRONG || r->verdict == KG_V_HACK;
 }
 
+bool kg_onboard_limit(const struct kg_record *r)
+{
+    return r->verdict == KG_V_TIMEOUT || r->verdict == KG_V_OUT_OF_MEMORY ||
+           (r->verdict == KG_V_COMPILE_ERROR && r->reason && strcmp(r->reason, "limits") == 0);
+}
+
+bool kg_onboard_at_limits(const struct kg_onboard *o)
+{
+    bool limit = false;
+    for (int i = 0; i < o->n; i++) {
+        if (!o->check[i].pass && !o->check[i].limit) {
+            return false;
+        }
+        limit = limit || !o->check[i].pass;
+    }
+    return limit;
+}
+
 /* What the verdict on a made candidate means for the problem. */
 static void explain(struct kg_onboard_check *c, const struct kg_record *r,
                     enum kg_onboard_want want)
@@ -80,6 +98,7 @@ enum kg_code kg_onboard_judge(struct kg_worker *w, const char *problem, struct k
     } else {
         struct kg_onboard_check *c = kg_onboard_add(o, name);
         c->pass = !r.has_error && as_wanted(&r, want);
+        c->limit = !r.has_error && kg_onboard_limit(&r);
         c->off = worst_of(&r);
         explain(c, &r, want);
     }
@@ -134,7 +153,7 @@ enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onbo
         w->executor = x;
     }
     enum kg_code code = x->onboard(w, path, out, err);
-    if (code == KG_OK && out->sha256[0]) {
+    if (code == KG_OK && out->sha256[0] && !kg_onboard_at_limits(out)) {
         json_t *found = kg_onboard_json(out);
         kg_findings_keep(&w->config, out->sha256, out->device, found);
         json_decref(found);

@@ -16,6 +16,7 @@ struct kg_onboard_check {
     char name[64]; /* "parses", "builds", "reference", "zeros", "frozen x", "variant x2", ... */
     bool pass;
     bool note;        /* it passes, and its detail is worth a line all the same */
+    bool limit;       /* it fails at a limit of this run (a time, memory): another run may not */
     double off;       /* of a made candidate's wrong answer: its worst error over the bound; NaN */
     char detail[480]; /* what was seen */
 };
@@ -36,7 +37,9 @@ struct kg_onboard {
 /* {problem, pass, untimed, reference_ns, in_bytes, out_bytes, checks[{check, pass, note, detail}],
  * card}, null what is unknown; no card: a C problem. The caller's. */
 json_t *kg_onboard_json(const struct kg_onboard *o);
-/* What is found is kept (cards.h). KG_OK with out->pass false is a defective problem; an error
+/* Does it fail at limits of this run alone? Then nothing is known of the problem. */
+bool kg_onboard_at_limits(const struct kg_onboard *o);
+/* What is found is kept (findings.h), unless it fails at limits alone. KG_OK with out->pass false is a defective problem; an error
  * means that it could not be looked at. Where it does not parse or build, or the reference itself
  * is not `ok`, no further check is made.
  */
@@ -47,6 +50,8 @@ enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onbo
 bool kg_onboard_lacks(struct kg_worker *w, struct kg_err *err);
 void kg_onboard_deinit(struct kg_onboard *o);
 
+/* Is this verdict one of a limit? */
+bool kg_onboard_limit(const struct kg_record *r);
 /* For executors. The next check, named; asserts that there is room. */
 struct kg_onboard_check *kg_onboard_add(struct kg_onboard *o, const char *name);
 /* Which verdict on a made candidate makes the check pass: it is right; its answer is not; the same,

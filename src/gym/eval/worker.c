@@ -163,6 +163,11 @@ int64_t kg_evaluation_deadline(const struct kg_evaluation *e, double seconds)
     return d < end ? d : end;
 }
 
+bool kg_evaluation_over(const struct kg_evaluation *e)
+{
+    return kg_evaluation_deadline(e, 0) < kg_clock_ns();
+}
+
 void kg_evaluation_move(struct kg_evaluation *e)
 {
     int64_t lost = kg_clock_lost_ns();

@@ -77,5 +77,7 @@ void kg_evaluation_excuse(struct kg_evaluation *e, int64_t since_ns);
 void kg_evaluation_move(struct kg_evaluation *e);
 /* Earlier of now + seconds and the evaluation's own deadline, moved like that. */
 int64_t kg_evaluation_deadline(const struct kg_evaluation *e, double seconds);
+/* Is its own time over? */
+bool kg_evaluation_over(const struct kg_evaluation *e);
 
 #endif

@@ -82,6 +82,7 @@ static enum kg_code variants(struct kg_worker *w, struct kg_onboard *o, struct k
         }
         struct kg_onboard_check *c = kg_onboard_add(o, name);
         c->pass = s == KG_STAGE_PASS;
+        c->limit = s == KG_STAGE_FAIL && kg_onboard_limit(&r);
         snprintf(c->detail, sizeof c->detail, "%s",
                  s == KG_STAGE_PASS   ? "runs; float and double agree"
                  : s == KG_STAGE_FAIL ? r.message

@@ -60,6 +60,17 @@ static void verdict_of_exit(struct kg_evaluation *e, enum kg_stage stage,
     }
 }
 
+static void verdict_of_time(struct kg_evaluation *e, enum kg_stage stage)
+{
+    const struct kg_config *c = &e->w->config;
+    bool over = kg_evaluation_over(e);
+    double limit = over ? c->deadline_eval : c->deadline_run;
+    kg_record_limit(e->r, limit, "s");
+    kg_record_verdict(e->r, KG_V_TIMEOUT, kg_stage_name(stage), "%s took longer than %g s (%s)",
+                      over ? "its evaluation" : "a call", limit,
+                      over ? "deadline.eval" : "deadline.run");
+}
+
 void kg_native_verdict_of_run(struct kg_evaluation *e, enum kg_stage stage,
                               const struct kg_runner *run, enum kg_run_status status)
 {
@@ -77,9 +88,7 @@ void kg_native_verdict_of_run(struct kg_evaluation *e, enum kg_stage stage,
         e->r->compiled = 0;
         break;
     case KG_RUN_TIMEOUT:
-        kg_record_limit(e->r, e->w->config.deadline_run, "s");
-        kg_record_verdict(e->r, KG_V_TIMEOUT, kg_stage_name(stage), "a call took longer than %g s",
-                          e->w->config.deadline_run);
+        verdict_of_time(e, stage);
         break;
     case KG_RUN_ACTIVE:
         kg_record_verdict(e->r, KG_V_HACK, "async",

@@ -87,9 +87,15 @@ static enum kg_stage_result of_timeout(struct kg_evaluation *e, enum kg_tcommand
     double limit = command != KG_TC_CALL ? c->torch_deadline_compile
                    : first               ? c->deadline_run + c->torch_first_call
                                          : c->deadline_run;
+    const char *what = doing[command] ? doing[command] : "an answer";
+    if (kg_evaluation_over(e)) {
+        what = "its evaluation";
+        option = "torch.deadline_eval";
+        limit = c->torch_deadline_eval;
+    }
     kg_record_limit(e->r, limit, "s");
     kg_record_verdict(e->r, KG_V_TIMEOUT, kg_stage_name(stage), "%s took longer than %g s (%s)",
-                      doing[command] ? doing[command] : "an answer", limit, option);
+                      what, limit, option);
     return KG_STAGE_FAIL;
 }
 

@@ -59,7 +59,7 @@ static void conclude(struct kg_torch *t, struct kg_onboard *o)
     o->pass = true;
     for (int i = 0; i < o->n; i++) {
         const struct kg_onboard_check *c = &o->check[i];
-        if (!c->pass && o->pass) {
+        if (!c->pass && !c->limit && t->defect[0] == '\0') {
             snprintf(t->defect, sizeof t->defect, "%.60s: %.130s", c->name, c->detail);
         }
         o->pass = o->pass && c->pass;

@@ -124,6 +124,7 @@ enum kg_code kg_tpanel_freeze_parameters(struct kg_tlook *k, struct kg_err *err)
     const struct kg_task_desc *d = &kg_torch_of(k->w)->instance[KG_INSTANCE_PUBLISHED].desc;
     char name[MOST_PARAMETERS][KG_TWIRE_NAME];
     size_t n = 0, matter = 0;
+    bool limit = false;
     for (size_t i = 0; i < d->nstate && n < MOST_PARAMETERS; i++) {
         if (!d->state[i].buffer && !strpbrk(d->state[i].leaf.name, "\"\\")) {
             memcpy(name[n++], d->state[i].leaf.name, KG_TWIRE_NAME);
@@ -140,6 +141,7 @@ enum kg_code kg_tpanel_freeze_parameters(struct kg_tlook *k, struct kg_err *err)
         code = kg_onboard_judge(k->w, k->path, &each, "parameter", &src, KG_WANT_FELT, err);
         bool matters = code == KG_OK && each.check[each.n - 1].pass;
         matter += matters;
+        limit = limit || (code == KG_OK && each.check[each.n - 1].limit);
         if (code == KG_OK && !matters) {
             json_array_append_new(idle, json_string(name[i]));
         }
@@ -148,6 +150,7 @@ enum kg_code kg_tpanel_freeze_parameters(struct kg_tlook *k, struct kg_err *err)
     if (code == KG_OK && n > 0) {
         struct kg_onboard_check *c = kg_onboard_add(o, "parameters");
         c->pass = matter > 0;
+        c->limit = limit;
         snprintf(c->detail, sizeof c->detail,
                  "%zu of %zu parameters that were frozen change the answer", matter, n);
     }
