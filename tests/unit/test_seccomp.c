@@ -26,13 +26,13 @@
 
 #include "gym/sandbox/seccomp.h"
 
-enum { ALLOWED = 0 };
+enum { ALLOWED = 0, PRETENDED = -1 };
 
 struct call {
     const char *name;
     long number;
     long a[6];
-    int want; /* errno, or ALLOWED */
+    int want; /* errno, ALLOWED, or PRETENDED: 0, and nothing is done */
 };
 
 /* In a child: seal, make every call, report the first surprise through the exit status. */
@@ -48,8 +48,9 @@ static void expect_calls(int (*seal)(void), const struct call *calls, size_t n)
             errno = 0;
             long rc = syscall(c->number, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5]);
             /* Allowed: whatever the kernel says, but not the filter's EPERM. */
-            bool good = c->want == ALLOWED ? rc >= 0 || (errno != EPERM && errno != ENOSYS)
-                                           : rc == -1 && errno == c->want;
+            bool good = c->want == ALLOWED     ? rc >= 0 || (errno != EPERM && errno != ENOSYS)
+                        : c->want == PRETENDED ? rc == 0
+                                               : rc == -1 && errno == c->want;
             if (!good) {
                 _exit((int)i + 1);
             }
@@ -285,6 +286,30 @@ static void test_tools_cannot_leave_their_namespaces(void **state)
     expect_calls(seal_tools, calls, sizeof calls / sizeof *calls);
 }
 
+static int seal_python(void)
+{
+    const struct sock_fprog *program;
+    return kg_seccomp_program(KG_FILTER_PYTHON, &program) != 0 || kg_seccomp_seal(program) != 0;
+}
+
+static int seal_cuda(void)
+{
+    const struct sock_fprog *program;
+    return kg_seccomp_program(KG_FILTER_CUDA, &program) != 0 || kg_seccomp_seal(program) != 0;
+}
+
+/* It is told 0 for a set without a core, which the kernel refuses: nothing is done. */
+static void test_python_asks_for_cores_in_vain(void **state)
+{
+    (void)state;
+    static char none[128];
+    const struct call calls[] = {
+        {"sched_setaffinity", SYS_sched_setaffinity, {0, sizeof none, (long)none}, PRETENDED},
+    };
+    expect_calls(seal_python, calls, 1);
+    expect_calls(seal_cuda, calls, 1);
+}
+
 /* What the build put into the runner is what this library says, but for the number of the process.
  */
 static void test_the_runner_holds_this_filter(void **state)
@@ -323,6 +348,7 @@ int main(void)
         cmocka_unit_test(test_threads_work_and_processes_do_not),
         cmocka_unit_test(test_the_judge_talks_and_computes_only),
         cmocka_unit_test(test_tools_cannot_leave_their_namespaces),
+        cmocka_unit_test(test_python_asks_for_cores_in_vain),
         cmocka_unit_test(test_the_runner_holds_this_filter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* Python candidates that misbehave: each ends as what it is, leaves nothing, and the zygote forks
  * the next one. */
 #include <dirent.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -387,6 +388,53 @@ static void test_memory_is_bounded_without_cgroups(void **state)
     close_and_check(&s);
 }
 
+/* Number of cores that a runner, its thread and its process have after each has asked for all. */
+static void cores_it_gets(uint32_t without, int cpu, char out[40])
+{
+    struct subject s;
+    subject_open_limited(&s,
+                         "import os, threading\nn = []\n"
+                         "def take():\n"
+                         "    os.sched_setaffinity(0, range(1024))\n"
+                         "    return len(os.sched_getaffinity(0))\n"
+                         "n.append(take())\n"
+                         "t = threading.Thread(target=lambda: n.append(take()))\n"
+                         "t.start()\nt.join()\n"
+                         "r, w = os.pipe()\n"
+                         "if os.fork() == 0:\n"
+                         "    os.write(w, bytes([take()]))\n    os._exit(0)\n"
+                         "raise ValueError(n + list(os.read(r, 1)))\n",
+                         rig_limits(), without);
+    kg_pyrunner_pin(&s.runner, cpu); /* as a runner of a GPU is, from outside */
+    struct kg_pyanswer a = subject_ask(&s, KG_TC_LOAD, LOAD, 30 * SECOND);
+    assert_int_equal(a.status, KG_PY_ANSWERED);
+    assert_string_equal(reply_of(&a, "type"), "ValueError");
+    snprintf(out, 40, "%s", reply_of(&a, "message"));
+    kg_pyanswer_deinit(&a);
+    close_and_check(&s);
+}
+
+/* On the other cores somebody else is timed. Asking for them is no error: libraries pin threads. */
+static void test_it_stays_on_its_core(void **state)
+{
+    (void)state;
+    rig_need();
+    char got[40];
+    cpu_set_t all;
+    if (!has_steps(KG_STEP_SECCOMP) || sched_getaffinity(0, sizeof all, &all) != 0 ||
+        CPU_COUNT(&all) < 2) {
+        skip();
+    }
+    int cpu = 0;
+    while (!CPU_ISSET((size_t)cpu, &all)) {
+        cpu++;
+    }
+    cores_it_gets(0, cpu, got);
+    assert_string_equal(got, "[1, 1, 1]");
+    cores_it_gets(KG_STEP_SECCOMP, cpu, got);
+    assert_string_not_equal(got, "[1, 1, 1]");
+}
+
 int main(void)
 {
     setenv("KGYM_TEST_SECRET", "42", 1);
@@ -399,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_a_flood_is_drained_and_counted),
         cmocka_unit_test(test_what_a_candidate_cannot_do),
         cmocka_unit_test(test_the_tries_can_succeed),
+        cmocka_unit_test(test_it_stays_on_its_core),
         cmocka_unit_test(test_each_step_may_be_missing),
         cmocka_unit_test(test_memory_is_bounded_without_cgroups),
     };

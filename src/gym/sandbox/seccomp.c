@@ -284,8 +284,9 @@ static int rules_tools(scmp_filter_ctx ctx, enum kg_filter which)
     bool python = which == KG_FILTER_PYTHON || which == KG_FILTER_CUDA;
     int rc = add_all(ctx, SCMP_ACT_ALLOW, reading, ARRAY_LEN(reading));
     for (size_t i = 0; rc == 0 && i < ARRAY_LEN(tools); i++) {
-        bool seals = tools[i] == SCMP_SYS(prctl) || tools[i] == SCMP_SYS(seccomp);
-        rc = python && seals ? 0 : add_all(ctx, SCMP_ACT_ALLOW, &tools[i], 1);
+        bool other = tools[i] == SCMP_SYS(prctl) || tools[i] == SCMP_SYS(seccomp) ||
+                     tools[i] == SCMP_SYS(sched_setaffinity);
+        rc = python && other ? 0 : add_all(ctx, SCMP_ACT_ALLOW, &tools[i], 1);
     }
     rc = rc || !python ? rc : kg_seccomp_python(ctx, which == KG_FILTER_CUDA);
     return rc ? rc

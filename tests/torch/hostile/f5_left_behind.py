@@ -1,7 +1,7 @@
 # fixture
 # entry: F5
 # problem: gelu_tanh
-# what: leaves a process of its own spinning, detached, then works honestly
+# what: leaves processes of its own spinning, detached, on every core, then works honestly
 # expect: ok crash/exception hack/async timeout/tiny timeout/full
 # harmless: yes
 # equal: reference
@@ -15,14 +15,23 @@ import torch
 import torch.nn as nn
 
 
+def spin():
+    os.setsid()
+    try:
+        os.sched_setaffinity(0, range(1024))  # of others, too, where they are timed
+    except OSError:
+        pass
+    while True:
+        pass
+
+
 class ModelNew(nn.Module):
     def __init__(self):
         super().__init__()
         try:
-            if os.fork() == 0:
-                os.setsid()
-                while True:
-                    pass
+            for _ in range(4):
+                if os.fork() == 0:
+                    spin()
         except OSError:
             return
 
