@@ -749,6 +749,54 @@ static void test_cores_are_those_allowed(void **state)
     kg_zygote_stop(&z);
 }
 
+/* The environment with which a zygote was started, its zeros made line ends. */
+static void environment_of(const struct kg_zygote *z, char *out, size_t cap)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)z->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    size_t n = 0;
+    ssize_t got;
+    while (n < cap - 1 && (got = read(fd, out + n, cap - 1 - n)) > 0) {
+        n += (size_t)got;
+    }
+    close(fd);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = out[i] == '\0' ? '\n' : out[i];
+    }
+    out[n] = '\0';
+}
+
+/* The judge has the whole environment. With another list of devices a runner's cuda:0 would be
+ * another GPU. */
+static void test_it_sees_the_gpus_that_the_judge_sees(void **state)
+{
+    (void)state;
+    static char text[32 << 10];
+    rig_need();
+    environment_of(&rig.zygote, text, sizeof text);
+    assert_null(strstr(text, "CUDA_VISIBLE_DEVICES"));
+    assert_int_equal(setenv("CUDA_VISIBLE_DEVICES", "3,1", 1), 0);
+    assert_int_equal(setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1), 0);
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_zygote_spec spec = rig_spec();
+    struct kg_zygote z;
+    spec.cuda = true;
+    assert_int_equal(sched_getaffinity(0, sizeof spec.cpus, &spec.cpus), 0);
+    enum kg_code code = rig_zygote(&spec, &z, &err);
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    unsetenv("CUDA_DEVICE_ORDER");
+    if (code != KG_OK) {
+        fail_msg("%s", err.message);
+    }
+    environment_of(&z, text, sizeof text);
+    kg_zygote_stop(&z);
+    assert_non_null(strstr(text, "\nCUDA_VISIBLE_DEVICES=3,1\n"));
+    assert_non_null(strstr(text, "\nCUDA_DEVICE_ORDER=PCI_BUS_ID\n"));
+    assert_non_null(strstr(text, "\nKGYM_CUDA=1\n"));
+}
+
 /* Triton without a GPU: through its interpreter, in a zygote of its own; the plain one says that a
  * GPU is needed. */
 static void test_triton_is_interpreted(void **state)
@@ -822,6 +870,7 @@ int main(void)
         cmocka_unit_test(test_a_zygote_that_dies_is_noticed_and_replaced),
         cmocka_unit_test(test_what_is_missing_is_named),
         cmocka_unit_test(test_cores_are_those_allowed),
+        cmocka_unit_test(test_it_sees_the_gpus_that_the_judge_sees),
         cmocka_unit_test(test_triton_is_interpreted),
     };
     return cmocka_run_group_tests(tests, rig_setup, rig_teardown);

@@ -25,7 +25,7 @@
 #define SLICE_MS   100
 #define MOST_FACTS (64 << 10)
 #define SOCKET_FD  3 /* as zygote.py knows it */
-#define MOST_WORDS 20
+#define MOST_WORDS 24
 #define NO_PYTHON  127
 #define PATIENCE   10 /* niceness of all that it forks, until it is timed (kg_pyrunner_pin) */
 
@@ -72,7 +72,13 @@ static void fill(struct environment *e, const struct kg_zygote_spec *spec)
     add(e, "TORCH_EXTENSIONS_DIR", "/tmp/extensions");
     add(e, "TRITON_INTERPRET", spec->interpret ? "1" : NULL);
     add(e, "KGYM_CUDA", spec->cuda ? "1" : NULL);
-    add(e, "LD_LIBRARY_PATH", spec->cuda ? getenv("LD_LIBRARY_PATH") : NULL);
+    /* cuda:N must be the device that the judge, which has the whole environment, knows as cuda:N.
+     */
+    static const char *const of_cuda[] = {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES",
+                                          "CUDA_DEVICE_ORDER"};
+    for (size_t i = 0; i < sizeof of_cuda / sizeof *of_cuda; i++) {
+        add(e, of_cuda[i], spec->cuda ? getenv(of_cuda[i]) : NULL);
+    }
 }
 
 /* Nothing here allocates: the worker has other threads. */
