@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -391,6 +392,21 @@ static void work_after_done_is_activity(void **state)
     kg_runner_stop(&r);
 }
 
+/* The next call would be over when it begins. The test writes in the candidate's place, so that it
+ * does not matter when the broker looks. */
+static void an_answer_in_advance_is_noticed(void **state)
+{
+    (void)state;
+    struct kg_runner r;
+    start(&r, "advance", doubles);
+    assert_int_equal(call(&r, 1).status, KG_RUN_OK);
+    atomic_store(&r.wire->done, 2);
+    assert_int_equal(call(&r, 1).status, KG_RUN_PROTOCOL);
+    assert_int_equal(atomic_load(&r.wire->go), 1); /* it was not made */
+    assert_int_equal(call(&r, 1).status, KG_RUN_PROTOCOL);
+    kg_runner_stop(&r);
+}
+
 static void start_that_sleeps(struct kg_runner *r)
 {
     char text[1024];
@@ -680,6 +696,7 @@ int main(void)
         cmocka_unit_test(threads_left_behind_are_stopped),
         cmocka_unit_test(no_cpu_time_is_free),
         cmocka_unit_test(work_after_done_is_activity),
+        cmocka_unit_test(an_answer_in_advance_is_noticed),
         cmocka_unit_test(a_sleeper_is_stopped),
         cmocka_unit_test(a_runner_that_waits_is_not_stopped),
         cmocka_unit_test(a_process_without_its_first_thread_is_stopped),

@@ -108,10 +108,12 @@ static enum kg_code reference_call(struct kg_worker *w, struct kg_handle *h, boo
         return KG_OK; /* its answer is compared with the other reference's in any case */
     }
     drop(h);
-    if (rep.status == KG_RUN_TIMEOUT) {
-        kg_fail(err, KG_E_PROBLEM, "%s: the %s reference exceeds the run deadline",
-                n->problem->path, wide ? "double" : "float");
-        err->accident = true;
+    if (rep.status == KG_RUN_TIMEOUT || rep.status == KG_RUN_PROTOCOL) {
+        bool late = rep.status == KG_RUN_TIMEOUT;
+        kg_fail(err, KG_E_PROBLEM, "%s: the %s reference %s", n->problem->path,
+                wide ? "double" : "float",
+                late ? "exceeds the run deadline" : "answers a call before it is made");
+        err->accident = late;
         return err->code;
     }
     int by = kg_runner_signal(run); /* nobody sends SIGKILL to itself: the host did; SIGXCPU: it has

@@ -94,6 +94,10 @@ void kg_native_verdict_of_run(struct kg_evaluation *e, enum kg_stage stage,
         kg_record_verdict(e->r, KG_V_HACK, "async",
                           "its process kept running after its call had returned");
         break;
+    case KG_RUN_PROTOCOL:
+        kg_record_verdict(e->r, KG_V_CRASH, "protocol",
+                          "its process answered a call before it was made");
+        break;
     default:
         verdict_of_exit(e, stage, run);
     }

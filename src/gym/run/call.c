@@ -74,6 +74,12 @@ void kg_runner_call(struct kg_runner *r, const struct kg_wire_call *call, int64_
     if (r->status != KG_RUN_OK) {
         return;
     }
+    /* With another number there the call would be over before it is made. kgym's own runner writes
+     * the number of a call that it has read in `go`. */
+    if (atomic_load(&r->wire->done) != r->calls) {
+        out->status = r->status = KG_RUN_PROTOCOL;
+        return;
+    }
     memcpy(&r->wire->call, call, sizeof *call);
     struct kg_task_stat before = {0}, after = {0};
     bool counted = faults && kg_rest_stat(r, &before);

@@ -34,7 +34,8 @@ enum kg_run_status {
     KG_RUN_NO_ENTRY,
     KG_RUN_DIED, /* see sandbox.exit */
     KG_RUN_TIMEOUT,
-    KG_RUN_ACTIVE, /* it used CPU time while it should have been frozen */
+    KG_RUN_ACTIVE,   /* it used CPU time while it should have been frozen */
+    KG_RUN_PROTOCOL, /* its `done` was not the last call's when the next one was to be made */
 };
 
 /* Most CPU time outside a call that still counts as rest.

@@ -53,7 +53,9 @@ static enum kg_flow judge_status(struct kg_session *s, const struct kg_case *c, 
     /* One that is kept was right before, so the problem is not at fault. */
     kg_fail(err, s->in->kept ? KG_E_GYM : KG_E_PROBLEM, "timing: the %s of %s %s",
             side == KG_SIDE_ORACLE ? "oracle" : "reference", s->in->problem->name,
-            rep->status == KG_RUN_TIMEOUT ? "took longer than a call may" : "died in a call");
+            rep->status == KG_RUN_TIMEOUT    ? "took longer than a call may"
+            : rep->status == KG_RUN_PROTOCOL ? "answered a call before it was made"
+                                             : "died in a call");
     return KG_FLOW_ERROR;
 }
 
