@@ -84,8 +84,9 @@ export function span(seconds) {
   if (seconds < 0.9995e-3) return `${three(seconds * 1e6)} µs`;
   if (seconds < 0.9995) return `${three(seconds * 1e3)} ms`;
   if (seconds < 59.95) return `${three(seconds)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
-  if (seconds < 172800) return `${Math.floor(seconds / 3600)} h ${Math.round(seconds / 60 % 60)} min`;
+  const whole = Math.round(seconds), minutes = Math.round(seconds / 60); // so that none reads 60
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  if (minutes < 2880) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
   return `${Math.round(seconds / 86400)} days`;
 }
 

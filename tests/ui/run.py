@@ -224,6 +224,16 @@ class Pages(Browser):
         self.assertEqual(self.active("e.name + e.value"), "problemsoft")
         self.service.judge(self.service.answers[0])
 
+    def test_times_are_rounded_once(self):
+        self.open("/")
+        times = {59.94: "59.9 s", 59.97: "1 min 0 s", 119.7: "2 min 0 s", 119.2: "1 min 59 s", 3599.4: "59 min 59 s",
+                 3599.7: "1 h 0 min", 7185: "2 h 0 min", 7140: "1 h 59 min", 172790: "2 days"}
+        shown = self.browser.execute_async_script(
+            "const [at, times, done] = arguments;"
+            "import(at).then((m) => done(times.map((t) => m.span(t))), (e) => done(String(e)))",
+            self.service.root + "/ui/dom.js", list(times))
+        self.assertEqual(shown, list(times.values()))
+
     def test_a_trajectory_turn_by_turn(self):
         turns = [{"turn": i + 1, "state": "judged", "evaluation": self.ids[i], "verdict": verdict,
                   "reason": "", "rewards": {"dr-kernel": reward}, "feedback": EVIL if i == 0 else None,
