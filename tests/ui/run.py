@@ -237,7 +237,8 @@ class Pages(Browser):
     def test_a_trajectory_turn_by_turn(self):
         turns = [{"turn": i + 1, "state": "judged", "evaluation": self.ids[i], "verdict": verdict,
                   "reason": "", "rewards": {"dr-kernel": reward}, "feedback": EVIL if i == 0 else None,
-                  "reply": f"{EVIL}\n```c\n{self.service.answers[i]['candidate']['code']}```\n"}
+                  "reply": f"{EVIL}\n```c\n{self.service.answers[i]['candidate']['code']}```\n"
+                           "Its use:\n```c\nsoftmax(a_call_of_it);\n```\n"}
                  for i, (verdict, reward) in enumerate((("wrong", 0.0), ("ok", 1.25)))]
         one = {"id": "0" * 26, "problem": {"name": "softmax"}, "group": "g", "state": "ended",
                "end": "done", "best": 2, "turns": turns}
@@ -257,10 +258,18 @@ class Pages(Browser):
                 self.until(lambda: "Turn 2" in self.text())
                 for word in ("fast_expf", "best turn", "dr-kernel 1.250", EVIL):
                     self.assertIn(word, self.text())
+                self.assertNotIn("a_call_of_it", self.text(), "the code is what was judged")
+                self.assertNotIn("rom the repl", self.text())
                 self.assertEqual(self.browser.find_elements(By.CSS_SELECTOR, "main img, main script"), [])
                 self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, ".diff .add")), 3)
                 self.assertLessEqual(self.browser.execute_script("return document.documentElement.scrollWidth"), width)
                 self.browser.save_screenshot(f"{PICTURES}/trajectory-{mode}-{width}.png")
+        for turn in turns:
+            del turn["evaluation"]
+        self.browser.refresh()
+        self.until(lambda: "from the replies" in self.text())
+        self.assertIn("From the reply", self.text())
+        self.assertIn("a_call_of_it", self.text())
 
     def test_a_token_is_asked_for_once(self):
         gate = Gate(self.service.root)
