@@ -369,11 +369,14 @@ def _lacked(subject):
 
 def _calls(subject, drawn, seed, found):
     """What calls of the module tell."""
-    kept = _kept(subject.state())
+    kept, marks = _kept(subject.state()), influence.marks(subject)
     structure, one, written, found["call_bytes"] = _first(subject, drawn, seed)
     changed = {i for i, ((_, was), (_, t)) in enumerate(zip(kept, subject.state()))
                if not _same(was, t)}
     found["updates_state"] = bool(changed) or len(kept) != len(subject.state())
+    written_to = influence.marks(subject)
+    for i, facts in enumerate(found["state"]):
+        facts["changed"] = i in changed or marks.get(i) != written_to.get(i)
     _restore(subject, kept)
     found["outputs"] = [dict(facts_of(t), name=path) for path, t in one]
     found["structure"] = structure

@@ -97,6 +97,14 @@ def idle(subject, ask, restore, same):
     return left
 
 
+def marks(subject):
+    """{number of a buffer: what writing to it changes, even where its values stay}. A parameter may
+    move without being written to (`flatten_parameters`), so its values alone tell."""
+    buffers = subject.buffers()
+    return {i: (_storage(t), None if t.is_inference() else t._version)
+            for i, (name, t) in enumerate(subject.state()) if name in buffers}
+
+
 def ties(state):
     """{number: number of the first tensor with the same memory}."""
     first, found = {}, {}

@@ -98,8 +98,9 @@ class Subject:
         self.strides = None  # and strides
         self.fast = None  # the default device while inputs are drawn, where one has been chosen
         self.bound, self.inputs = [], ()
-        self.spare = set()  # names of what a candidate need not have
         self.need = ""  # of each tensor of the reference's state (influence.py)
+        self.changes = ()  # numbers of those that a call changes and a candidate needs
+        self.changing = set()  # their names
         self.writes = ()  # numbers of the inputs that the reference writes to
         self.terms = 1  # that an element of the answer sums
         self.keeps = {}  # {input: kinds of structure} that laws must keep (keeping.py)
@@ -244,9 +245,9 @@ class Subject:
 
     def _load(self, given):
         own, need = self.state(), self._needs(given)
+        self.changing = {given[i][0] for i in self.changes if i < len(given)}
         if not given:
             return "nothing"
-        self.spare = {name for (name, _), n in zip(given, need) if n != influence.NEEDED}
         how, pairs = "name", mapping.by_name(given, need, own)
         if pairs is None or len(pairs) < len(given):
             same = mapping.one_by_one(given, own) if pairs is None else None
@@ -263,20 +264,23 @@ class Subject:
         return how
 
     def _by_method(self, given):
-        names = [name for name, _ in given]
+        """The module may keep the tensors in any form, but for those that calls change."""
         self.module.load_reference_state({name: t.clone() for name, t in given})
-        self.loaded = mapping.by_name(given, self._needs(given), self.state())
+        need = "".join(influence.NEEDED if name in self.changing else influence.IDLE
+                       for name, _ in given)
+        self.loaded = mapping.by_name(given, need, self.state())
         return "method"
 
-    def snapshot(self, needed=False):
+    def snapshot(self, left=False):
         """The current state of what was loaded. It goes by name, because a call may replace a
-        buffer's tensor. needed: without what a candidate need not have."""
+        buffer's tensor. left: only what calls of the reference change. What they do not change a
+        module may keep otherwise, a weight folded into another."""
         now = self.state()
         if self.loaded is not None:
             there = dict(now)
             now = [(name, there[mine]) for name, mine in self.loaded if mine in there]
-        if needed:
-            now = [(name, t) for name, t in now if name not in self.spare]
+        if left:
+            now = [(name, t) for name, t in now if name in self.changing]
         return now
 
     def call(self, wide, near=0, seed=None, rounding=0):

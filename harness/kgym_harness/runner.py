@@ -92,6 +92,7 @@ class Runner:
             subject.fast = str(self.device) if request["fast"] else None
         subject.single, subject.slices = bool(request.get("single")), request.get("slices", 0)
         subject.need, subject.writes = request.get("state", ""), request.get("writes", ())
+        subject.changes = request.get("changes", ())
         subject.terms = request.get("terms", subject.terms)
         subject.keeps = {int(i): kinds for i, kinds in request.get("keeps", {}).items()}
         buffers = subject.buffers()
@@ -188,8 +189,8 @@ class Runner:
 
     def do_snapshot(self, request):
         w, subject = self.wire, self._loaded()
-        needed = bool(w.flags & wire.NEEDED)
-        named = subject.written(needed) if w.flags & wire.INPUTS else subject.snapshot(needed)
+        left, inputs = bool(w.flags & wire.LEFT), bool(w.flags & wire.INPUTS)
+        named = subject.written(not left) if inputs else subject.snapshot(left)
         begin = self._part() * wire.LEAVES
         end = begin + wire.LEAVES if w.flags & wire.MORE else None  # all else is the last part
         w.nreply = tensors.put(self.output, w.out, named[begin:end])

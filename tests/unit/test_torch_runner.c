@@ -201,6 +201,8 @@ static void test_a_description_says_what_the_task_is(void **state)
     assert_string_equal(at(j, "state/0/buffer"), "false");
     assert_string_equal(at(j, "state/4/name"), "\"bn.running_mean\"");
     assert_string_equal(at(j, "state/4/buffer"), "true");
+    assert_string_equal(at(j, "state/0/changed"), "false");
+    assert_string_equal(at(j, "state/4/changed"), "true");
     json_decref(j);
     /* other constants, and what is computed from them */
     j = subject_json(&s, KG_TC_DESCRIBE, "{\"consts\": {\"N\": 5, \"M\": 3}}");
@@ -212,6 +214,39 @@ static void test_a_description_says_what_the_task_is(void **state)
     struct kg_pyanswer a = subject_ask(&s, KG_TC_DESCRIBE, "{\"consts\": {\"L\": 5}}", 9 * SECOND);
     assert_int_equal(a.said, KG_TA_EXCEPTION); /* L is no literal */
     kg_pyanswer_deinit(&a);
+    subject_close(&s);
+}
+
+/* A buffer that a call writes to counts as changed, even if this call leaves its values. A
+ * parameter only moves. */
+static void test_a_description_says_what_calls_change(void **state)
+{
+    (void)state;
+    rig_need();
+    static const char *const changed[] = {"false", "false", "true", "true", "true", "false"};
+    struct subject s;
+    char path[40];
+    subject_open(&s, "import torch\nclass Model(torch.nn.Module):\n"
+                     "    def __init__(self):\n        super().__init__()\n"
+                     "        self.w = torch.nn.Parameter(torch.randn(4))\n"
+                     "        self.v = torch.nn.Parameter(torch.randn(4))\n"
+                     "        for name in 'abcd':\n"
+                     "            self.register_buffer(name, torch.randn(4))\n"
+                     "    def forward(self, x):\n"
+                     "        self.v.data = self.v.data.clone()\n"
+                     "        self.a.copy_(torch.where(x > 99, x, self.a))\n"
+                     "        self.b = torch.where(x > 99, x, self.b)\n"
+                     "        self.c.add_(x)\n"
+                     "        return x * self.w + self.v + self.a + self.b + self.c + self.d\n"
+                     "def get_inputs():\n    return [torch.rand(4)]\n"
+                     "def get_init_inputs():\n    return []\n");
+    subject_ok(&s, KG_TC_LOAD, LOAD_REFERENCE);
+    json_t *j = subject_json(&s, KG_TC_DESCRIBE, NULL);
+    for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
+        snprintf(path, sizeof path, "state/%zu/changed", i);
+        assert_string_equal(at(j, path), changed[i]);
+    }
+    json_decref(j);
     subject_close(&s);
 }
 
@@ -856,6 +891,7 @@ int main(void)
         cmocka_unit_test(test_a_runner_waits_until_it_may_boot),
         cmocka_unit_test(test_a_call_that_is_announced_waits_for_its_release),
         cmocka_unit_test(test_a_description_says_what_the_task_is),
+        cmocka_unit_test(test_a_description_says_what_calls_change),
         cmocka_unit_test(test_a_description_of_what_is_not_random),
         cmocka_unit_test(test_kernelbook_arguments_survive),
         cmocka_unit_test(test_a_reference_draws_and_is_its_own_oracle),

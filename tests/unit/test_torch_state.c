@@ -48,6 +48,26 @@ static const char spare[] =
          "def get_init_inputs():\n"
          "    return [12]\n";
 
+/* A call changes statistics, and other state only serves the answer. */
+static const char folds[] =
+    HEAD "class Model(nn.Module):\n"
+         "    def __init__(self, n):\n"
+         "        super().__init__()\n"
+         "        self.up = nn.Linear(n, 2 * n, bias=False)\n"
+         "        self.scale = nn.Parameter(torch.rand(2 * n, 1) + 0.5)\n"
+         "        self.norm = nn.BatchNorm1d(2 * n)\n"
+         "\n"
+         "    def forward(self, x):\n"
+         "        return self.norm(F.linear(x, self.up.weight * self.scale))\n"
+         "\n"
+         "\n"
+         "def get_inputs():\n"
+         "    return [torch.randn(64, 12)]\n"
+         "\n"
+         "\n"
+         "def get_init_inputs():\n"
+         "    return [12]\n";
+
 static const char plain[] = HEAD "class Model(nn.Module):\n"
                                  "    def __init__(self, n):\n"
                                  "        super().__init__()\n"
@@ -100,6 +120,7 @@ static int setup(void **state)
     put("norm.py", norm);
     put("twice.py", twice);
     put("spare.py", spare);
+    put("folds.py", folds);
     put("plain.py", plain);
     put("writes.py", writes);
     put("positive.py", positive);
@@ -287,6 +308,114 @@ static const struct {
      "        _, last = self.r(self.a(x))\n"
      "        return F.linear(self.b(last[0]) @ self.m, self.a.weight)\n",
      "wrong/params"},
+    {"a weight folded into another, beside statistics that calls update", "folds.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.up = nn.Linear(n, 2 * n, bias=False)\n"
+     "        self.scale = nn.Parameter(torch.rand(2 * n, 1) + 0.5)\n"
+     "        self.norm = nn.BatchNorm1d(2 * n)\n"
+     "\n"
+     "    def prepare(self):\n"
+     "        self.up.weight.mul_(self.scale)\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        return self.norm(self.up(x))\n",
+     "ok"},
+    {"the same, and the statistics stay", "folds.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.up = nn.Linear(n, 2 * n, bias=False)\n"
+     "        self.scale = nn.Parameter(torch.rand(2 * n, 1) + 0.5)\n"
+     "        self.norm = nn.BatchNorm1d(2 * n)\n"
+     "\n"
+     "    def prepare(self):\n"
+     "        self.up.weight.mul_(self.scale)\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        n, y = self.norm, self.up(x)\n"
+     "        return F.batch_norm(y, None, None, n.weight, n.bias, True)\n",
+     "wrong/state"},
+    {"the same, and the statistics are of other values", "folds.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.up = nn.Linear(n, 2 * n, bias=False)\n"
+     "        self.scale = nn.Parameter(torch.rand(2 * n, 1) + 0.5)\n"
+     "        self.norm = nn.BatchNorm1d(2 * n)\n"
+     "\n"
+     "    def prepare(self):\n"
+     "        self.up.weight.mul_(self.scale)\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        y = self.norm(self.up(x))\n"
+     "        self.norm.running_mean.add_(0.01)\n"
+     "        return y\n",
+     "wrong/state"},
+    {"folded once for all values", "folds.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.up = nn.Linear(n, 2 * n, bias=False)\n"
+     "        self.scale = nn.Parameter(torch.rand(2 * n, 1) + 0.5)\n"
+     "        self.norm = nn.BatchNorm1d(2 * n)\n"
+     "        self.w = None\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        if self.w is None:\n"
+     "            self.w = self.up.weight * self.scale\n"
+     "        return self.norm(F.linear(x, self.w))\n",
+     "wrong/nondeterministic"},
+    {"weights kept in another form, and statistics in another order, by method", "folds.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.register_buffer('w', torch.zeros(n, 2 * n))\n"
+     "        self.norm = nn.Module()\n"
+     "        for name in ('running_var', 'running_mean', 'weight', 'bias'):\n"
+     "            self.norm.register_buffer(name, torch.zeros(2 * n))\n"
+     "\n"
+     "    def load_reference_state(self, state):\n"
+     "        self.w.copy_((state['up.weight'] * state['scale']).t())\n"
+     "        for name, t in self.norm.named_buffers():\n"
+     "            t.copy_(state['norm.' + name])\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        n = self.norm\n"
+     "        return F.batch_norm(x @ self.w, n.running_mean, n.running_var, n.weight, n.bias, "
+     "True)\n",
+     "ok"},
+    {"the same, and the statistics stay, by method", "folds.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.register_buffer('w', torch.zeros(n, 2 * n))\n"
+     "        self.norm = nn.BatchNorm1d(2 * n)\n"
+     "\n"
+     "    def load_reference_state(self, state):\n"
+     "        self.w.copy_((state['up.weight'] * state['scale']).t())\n"
+     "        self.norm.load_state_dict({k[5:]: v for k, v in state.items() if k[:5] == 'norm.'})\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        n = self.norm\n"
+     "        return F.batch_norm(x @ self.w, None, None, n.weight, n.bias, True)\n",
+     "wrong/state"},
+    {"no statistics at all, by method", "folds.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.register_buffer('w', torch.zeros(n, 2 * n))\n"
+     "        self.norm = nn.BatchNorm1d(2 * n, track_running_stats=False)\n"
+     "\n"
+     "    def load_reference_state(self, state):\n"
+     "        self.w.copy_((state['up.weight'] * state['scale']).t())\n"
+     "        self.norm.weight.copy_(state['norm.weight'])\n"
+     "        self.norm.bias.copy_(state['norm.bias'])\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        return self.norm(x @ self.w)\n",
+     "wrong/state"},
     {"a plain tensor drawn alike", "plain.py",
      "class ModelNew(nn.Module):\n"
      "    def __init__(self, n):\n"

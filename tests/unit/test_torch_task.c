@@ -284,6 +284,40 @@ static void description(void **state)
     free(d);
 }
 
+/* Compared after calls is what they change and a candidate needs; all of it where nothing is said.
+ */
+static void left_by_calls(void **state)
+{
+    (void)state;
+#define ONE(NAME, MORE) "{'name': '" NAME "', 'dtype': 'float32', 'shape': [6]" MORE "}"
+#define SAID                                                                                       \
+    ONE("a", ", 'changed': false, 'need': 'n'")                                                    \
+    ", " ONE("b", ", 'changed': true, 'need': 'n'") ", " ONE("c", ", 'changed': true, 'need': "    \
+                                                                  "'i'")
+    static const struct {
+        const char *state, *updates;
+        size_t left;
+    } cases[] = {
+        {SAID, "true", 1},
+        {SAID, "false", 0},
+        {ONE("a", "") ", " ONE("b", ""), "true", 2},
+        {ONE("a", ", 'changed': true, 'need': 'i'") ", " ONE("b", ", 'changed': false"), "true", 0},
+    };
+    struct kg_task_desc *d = malloc(sizeof *d);
+    struct kg_err err = KG_ERR_INIT;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2000];
+        snprintf(text, sizeof text,
+                 "{" INIT ", 'inputs': [" INPUT "], 'state': [%s], 'outputs': [" INPUT "], "
+                 "'updates_state': %s}",
+                 cases[i].state, cases[i].updates);
+        assert_int_equal(parse(text, d, &err), KG_OK);
+        assert_int_equal(d->nleft, cases[i].left);
+        kg_task_deinit(d);
+    }
+    free(d);
+}
+
 static void layouts(void **state)
 {
     (void)state;
@@ -827,15 +861,25 @@ static void probes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modules),     cmocka_unit_test(docs),
-        cmocka_unit_test(problems),    cmocka_unit_test(finding),
-        cmocka_unit_test(rows),        cmocka_unit_test(description),
-        cmocka_unit_test(layouts),     cmocka_unit_test(bad_descriptions),
-        cmocka_unit_test(free_inputs), cmocka_unit_test(precise_inputs),
-        cmocka_unit_test(near_laws),   cmocka_unit_test(kept_inputs),
-        cmocka_unit_test(reductions),  cmocka_unit_test(described_terms),
-        cmocka_unit_test(terms),       cmocka_unit_test(plans),
-        cmocka_unit_test(parameters),  cmocka_unit_test(labels),
+        cmocka_unit_test(modules),
+        cmocka_unit_test(docs),
+        cmocka_unit_test(problems),
+        cmocka_unit_test(finding),
+        cmocka_unit_test(rows),
+        cmocka_unit_test(description),
+        cmocka_unit_test(left_by_calls),
+        cmocka_unit_test(layouts),
+        cmocka_unit_test(bad_descriptions),
+        cmocka_unit_test(free_inputs),
+        cmocka_unit_test(precise_inputs),
+        cmocka_unit_test(near_laws),
+        cmocka_unit_test(kept_inputs),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(described_terms),
+        cmocka_unit_test(terms),
+        cmocka_unit_test(plans),
+        cmocka_unit_test(parameters),
+        cmocka_unit_test(labels),
         cmocka_unit_test(probes),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -113,10 +113,11 @@ enum kg_tflag {                  /* of a command */
                 KG_TF_ORDER = 256, /* CALL: as in a plain program, on the default stream, on which
                                       the answer is copied into OUT before anybody waits for it */
                 KG_TF_LATE = 512,  /* with ORDER: the inputs come late on that stream */
-                KG_TF_NEEDED = 1024, /* SNAPSHOT: without what a candidate need not have */
-                KG_TF_INPUTS = 2048, /* SNAPSHOT: instead of state, the copies of inputs that the
-                                        reference writes to, as the last CALL left them. With
-                                        NEEDED: as they came */
+                KG_TF_LEFT = 1024, /* SNAPSHOT: what a call leaves: of the state only what calls
+                                      of the reference change and a candidate needs */
+                KG_TF_INPUTS = 2048, /* SNAPSHOT: instead of state, the inputs that the reference
+                                        writes to, as they came. With LEFT: the copies of them, as
+                                        the last CALL left them */
                 KG_TF_MORE = 4096,   /* STATE, SNAPSHOT: another part follows */
                 KG_TF_AHEAD = 8192,  /* CALL, NULL: launch before the release, let the device hold
                                         that back until then, and let it post the answer. The

@@ -264,14 +264,18 @@ enum kg_code kg_tinstance_state(struct kg_worker *w, struct kg_tinstance *s, int
     return s->state_made[set] ? KG_OK : make_state(w, s, set, err);
 }
 
-/* What a candidate need not have, and inputs of which both sides get copies. */
+/* What a candidate need not have, what calls leave changed, and inputs of which both sides get
+ * copies. */
 static void add_facts(const struct kg_task_desc *d, json_t *request)
 {
     struct kg_buf need;
     kg_buf_init(&need, KG_TASK_STATE + 1);
-    json_t *writes = json_array();
+    json_t *writes = json_array(), *changes = json_array();
     for (size_t i = 0; i < d->nstate; i++) {
         kg_buf_addc(&need, (char)d->state[i].need);
+        if (kg_task_left(&d->state[i])) {
+            json_array_append_new(changes, json_integer((json_int_t)i));
+        }
     }
     for (size_t i = 0; i < d->ninputs; i++) {
         if (d->input[i].written) {
@@ -279,6 +283,7 @@ static void add_facts(const struct kg_task_desc *d, json_t *request)
         }
     }
     json_object_set_new(request, "state", json_stringn(need.data, need.len));
+    json_object_set_new(request, "changes", changes);
     json_object_set_new(request, "writes", writes);
     kg_buf_deinit(&need);
 }
@@ -319,7 +324,7 @@ json_t *kg_tinstance_build_request(const struct kg_task_desc *d)
 static void number_cases(struct kg_tinstance *s)
 {
     for (int l = 0; l < KG_TL_COUNT; l++) {
-        bool after = s->desc.updates_state && s->desc.nneeded > 0;
+        bool after = s->desc.nleft > 0;
         bool written = s->desc.writes_inputs && l < (int)OWN_LAWS;
         int next = first_id(s) + STATE_IDS + KG_TL_COUNT, then = next + KG_TL_COUNT + 2 * l;
         s->cases[l] = (struct kg_tcase){.id = first_id(s) + STATE_IDS + l,

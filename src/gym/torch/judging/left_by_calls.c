@@ -17,11 +17,11 @@ enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tinstance *s,
 {
     const struct kg_task_desc *d = &s->desc;
     struct kg_dj_report rep;
-    struct kg_dj_call call = kg_tcase_call(w, s, c, side, KG_TF_NEEDED);
+    struct kg_dj_call call = kg_tcase_call(w, s, c, side, KG_TF_LEFT);
     call.command = KG_TC_SNAPSHOT;
     enum kg_code code = first ? kg_tstate_begin(w, d, c->after_id, true, err) : KG_OK;
-    for (size_t part = 0; code == KG_OK && part < kg_tstate_parts(d->nneeded); part++) {
-        kg_tstate_part(&call, c->after_id, d->nneeded, part);
+    for (size_t part = 0; code == KG_OK && part < kg_tstate_parts(d->nleft); part++) {
+        kg_tstate_part(&call, c->after_id, d->nleft, part);
         code = kg_treference_ask(w, s, call, "reading its state", &rep, err);
     }
     return code;
@@ -31,7 +31,7 @@ enum kg_code kg_tcase_bound_state(struct kg_worker *w, const struct kg_tinstance
                                   struct kg_tcase *c, int64_t k, struct kg_err *err)
 {
     bool all = true, applies;
-    for (size_t part = 0; part < kg_tstate_parts(s->desc.nneeded); part++) {
+    for (size_t part = 0; part < kg_tstate_parts(s->desc.nleft); part++) {
         if (kg_dj_self(&kg_torch_of(w)->judge, kg_tstate_id(c->after_id, part), k, 0, &applies,
                        err) != KG_OK) {
             return err->code;
@@ -66,7 +66,7 @@ enum kg_code kg_tcase_keep_inputs(struct kg_worker *w, struct kg_tinstance *s,
     struct kg_tleaf leaf[KG_TASK_INPUTS];
     struct kg_dj_report rep;
     struct kg_dj_call call =
-        kg_tcase_call(w, s, c, KG_DJ_FLOAT, written ? KG_TF_INPUTS : KG_TF_INPUTS | KG_TF_NEEDED);
+        kg_tcase_call(w, s, c, KG_DJ_FLOAT, written ? KG_TF_INPUTS | KG_TF_LEFT : KG_TF_INPUTS);
     size_t n = 0;
     for (size_t i = 0; i < s->desc.ninputs; i++) {
         if (s->desc.input[i].written) {
@@ -91,10 +91,10 @@ static enum kg_stage_result part_is(struct kg_evaluation *e, const struct kg_tin
     struct kg_dj_call call = {.port = kg_torch_run_of(e)->cand.port,
                               .command = KG_TC_SNAPSHOT,
                               .seed = kg_tcase_call_seed(c),
-                              .flags = KG_TF_NEEDED,
+                              .flags = KG_TF_LEFT,
                               .keep = KG_DJ_CANDIDATE,
                               .deadline_ns = kg_tcandidate_deadline(e)};
-    kg_tstate_part(&call, c->after_id, s->desc.nneeded, part);
+    kg_tstate_part(&call, c->after_id, s->desc.nleft, part);
     enum kg_stage_result step = kg_tcandidate_ask(e, &call, stage, &rep, err);
     if (step != KG_STAGE_PASS) {
         return step;
@@ -112,7 +112,7 @@ enum kg_stage_result kg_tleft_state(struct kg_evaluation *e, const struct kg_tin
                                     struct kg_err *err)
 {
     enum kg_stage_result step = KG_STAGE_PASS;
-    size_t parts = c->after ? kg_tstate_parts(s->desc.nneeded) : 0;
+    size_t parts = c->after ? kg_tstate_parts(s->desc.nleft) : 0;
     for (size_t part = 0; step == KG_STAGE_PASS && part < parts; part++) {
         step = part_is(e, s, c, part, stage, err);
     }
@@ -129,7 +129,7 @@ static enum kg_stage_result inputs_are(struct kg_evaluation *e, const struct kg_
                               .id = id,
                               .command = KG_TC_SNAPSHOT,
                               .seed = kg_tcase_call_seed(c),
-                              .flags = KG_TF_INPUTS,
+                              .flags = KG_TF_INPUTS | KG_TF_LEFT,
                               .keep = KG_DJ_CANDIDATE,
                               .deadline_ns = kg_tcandidate_deadline(e)};
     enum kg_stage_result step = kg_tcandidate_ask(e, &call, stage, &rep, err);

@@ -348,7 +348,7 @@ static struct kg_tcase *oldest(struct kg_torch *t, const struct kg_tcase *c,
 static uint64_t next_case(const struct kg_torch *t)
 {
     const struct kg_task_desc *d = &t->instance[KG_INSTANCE_PUBLISHED].desc;
-    bool planned = t->memory.rung != KG_TM_NONE, changes = d->updates_state && d->nneeded > 0;
+    bool planned = t->memory.rung != KG_TM_NONE, changes = d->nleft > 0;
     uint64_t one = planned ? t->memory.one_case : d->input_bytes + 3 * d->output_bytes;
     return one + one / 2 + (changes ? LEFT * d->state_bytes : 0);
 }

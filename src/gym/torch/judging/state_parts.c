@@ -19,15 +19,15 @@ void kg_tstate_part(struct kg_dj_call *call, int id, size_t n, size_t part)
     call->flags |= (uint32_t)part * KG_TF_PART | (more ? KG_TF_MORE : 0);
 }
 
-enum kg_code kg_tstate_begin(struct kg_worker *w, const struct kg_task_desc *d, int id, bool needed,
+enum kg_code kg_tstate_begin(struct kg_worker *w, const struct kg_task_desc *d, int id, bool left,
                              struct kg_err *err)
 {
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
-    size_t whole = needed ? d->nneeded : d->nstate, at = 0;
+    size_t whole = left ? d->nleft : d->nstate, at = 0;
     for (size_t part = 0; part < kg_tstate_parts(whole); part++) {
         size_t n = 0;
         for (; at < d->nstate && n < KG_TWIRE_LEAVES; at++) {
-            if (!needed || d->state[at].need == KG_TN_NEEDED) {
+            if (!left || kg_task_left(&d->state[at])) {
                 leaf[n++] = d->state[at].leaf;
             }
         }

@@ -18,9 +18,9 @@ int kg_tstate_id(int id, size_t part);
 /* Turns a STATE or SNAPSHOT into that of a part of a list of n tensors whose part 0 has this id. -1
  * stays -1. */
 void kg_tstate_part(struct kg_dj_call *call, int id, size_t n, size_t part);
-/* Begins the cases of a list of all tensors, or of those that a candidate needs. Earlier values of
- * these ids are forgotten. Errors: kg_dj_case_begin's. */
-enum kg_code kg_tstate_begin(struct kg_worker *w, const struct kg_task_desc *d, int id, bool needed,
+/* Begins the cases of a list of all tensors, or of those that calls leave changed. Earlier values
+ * of these ids are forgotten. Errors: kg_dj_case_begin's. */
+enum kg_code kg_tstate_begin(struct kg_worker *w, const struct kg_task_desc *d, int id, bool left,
                              struct kg_err *err) KG_MUST_USE;
 /* Forgets cases id to id + n - 1 with all parts that such a task has. A judge that cannot be told
  * is gone, and they with it. */

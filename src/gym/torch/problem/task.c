@@ -233,6 +233,11 @@ static enum kg_task_need parse_need(const json_t *v)
     return known ? (enum kg_task_need) * need : KG_TN_NEEDED;
 }
 
+bool kg_task_left(const struct kg_task_state *s)
+{
+    return s->changed && s->need == KG_TN_NEEDED;
+}
+
 static size_t parse_tied(const json_t *v, size_t own)
 {
     const json_t *tied = json_object_get(v, "tied");
@@ -245,6 +250,7 @@ static enum kg_code parse_state(const json_t *j, const char *what, json_t *names
 {
     struct at a = {what, "state", 0, err};
     const json_t *list = json_object_get(j, "state");
+    bool updates = json_is_true(json_object_get(j, "updates_state"));
     out->state_bytes = 0;
     if (count(&a, list, KG_TASK_STATE, &out->nstate) != KG_OK) {
         return err->code;
@@ -265,9 +271,10 @@ static enum kg_code parse_state(const json_t *j, const char *what, json_t *names
         }
         json_object_set_new(names, s->leaf.name, json_true());
         s->buffer = json_is_true(json_object_get(v, "buffer"));
+        s->changed = updates && !json_is_false(json_object_get(v, "changed"));
         s->need = parse_need(v);
         s->tied = parse_tied(v, a.i);
-        out->nneeded += s->need == KG_TN_NEEDED;
+        out->nleft += kg_task_left(s);
     }
     return KG_OK;
 }

@@ -61,6 +61,7 @@ struct kg_task_state { /* a parameter or a buffer */
     struct kg_tleaf leaf;
     struct kg_tstats stats;
     bool buffer;
+    bool changed; /* by a call */
     enum kg_task_need need;
     size_t tied; /* the first tensor with the same memory; its own number where there is none */
 };
@@ -79,7 +80,7 @@ struct kg_task_desc {
     json_t *args, *kwargs; /* what a module is constructed with, for BUILD; owned */
     json_t *template;      /* how forward's arguments are put together from tensors; owned */
     size_t ninputs, nstate, noutputs, nconstants;
-    size_t nneeded, nwritten; /* of the state, and of the inputs */
+    size_t nleft, nwritten; /* of the state (kg_task_left), and of the inputs */
     struct kg_task_input input[KG_TASK_INPUTS];
     struct kg_task_state *state;                   /* [nstate]; owned */
     struct kg_task_output output[KG_TWIRE_LEAVES]; /* of one call */
@@ -102,6 +103,9 @@ struct kg_task_desc {
 enum kg_code kg_task_parse(const json_t *reply, const char *what, struct kg_task_desc *out,
                            struct kg_err *err) KG_MUST_USE;
 void kg_task_deinit(struct kg_task_desc *d); /* idempotent */
+
+/* Is it compared after calls? Those of the reference change it, and a candidate must have it. */
+bool kg_task_left(const struct kg_task_state *s);
 
 /* A new list of the leaf's strides, in elements; one of those of all inputs. */
 json_t *kg_task_strides(const struct kg_tleaf *leaf);

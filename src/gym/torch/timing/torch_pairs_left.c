@@ -8,32 +8,30 @@
 
 static size_t parts(const struct kg_tpairs *s)
 {
-    return kg_tstate_parts(s->instance->desc.nneeded);
+    return kg_tstate_parts(s->instance->desc.nleft);
 }
 
 static struct kg_dj_call snapshot(const struct kg_tpairs *s, int port, enum kg_dj_side keep,
                                   size_t part)
 {
     struct kg_dj_call c = kg_tpairs_call_of(s, port, KG_TC_SNAPSHOT);
-    c.flags = KG_TF_NEEDED;
+    c.flags = KG_TF_LEFT;
     c.keep = keep;
-    kg_tstate_part(&c, KG_TORCH_LEFT_ID, s->instance->desc.nneeded, part);
+    kg_tstate_part(&c, KG_TORCH_LEFT_ID, s->instance->desc.nleft, part);
     return c;
 }
 
 enum kg_code kg_tpairs_left_begin(struct kg_tpairs *s, struct kg_err *err)
 {
     const struct kg_task_desc *d = &s->instance->desc;
-    return d->updates_state && d->nneeded > 0
-               ? kg_tstate_begin(s->w, d, KG_TORCH_LEFT_ID, true, err)
-               : KG_OK;
+    return d->nleft > 0 ? kg_tstate_begin(s->w, d, KG_TORCH_LEFT_ID, true, err) : KG_OK;
 }
 
 /* Of the usual inputs: of others nothing is known of the reference's error. */
 bool kg_tpairs_left_asked(struct kg_tpairs *s)
 {
     const struct kg_task_desc *d = &s->instance->desc;
-    return d->updates_state && d->nneeded > 0 && s->law == KG_TL_OWN && !kg_torch_tf32(s->w) &&
+    return d->nleft > 0 && s->law == KG_TL_OWN && !kg_torch_tf32(s->w) &&
            kg_rng_below(&s->rng, ONE_IN) == 0;
 }
 
