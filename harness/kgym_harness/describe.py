@@ -55,7 +55,7 @@ def _same(a, b):
         torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
 
 
-def _all_same(a, b):
+def all_same(a, b):
     return len(a) == len(b) and all(_same(x, y) for (_, x), (_, y) in zip(a, b))
 
 
@@ -221,12 +221,12 @@ def _allocated(subject, before=None):
 def _repeats(asked, seed, one, kept):
     subject, drawn, written = asked
     _, again = _answers(subject, drawn, seed, written)
-    same = _all_same(one, again)
+    same = all_same(one, again)
     _restore(subject, kept)
     return same
 
 
-def _other(flat, at):
+def other(flat, at):
     """A new value for one element. It is another element's, so the tensor keeps its character; of
     a few, the one furthest from the old value."""
     old = float(flat[at])
@@ -238,14 +238,14 @@ def _other(flat, at):
 
 
 @contextlib.contextmanager
-def _edited(drawn, i, at):
+def edited(drawn, i, at, value=None):
     """The inputs with one element of one of them changed: for so long, where the tensor is."""
     t = drawn[i][1]
     if layout.reach(t) != t.numel():  # an element of its memory need not be one of its own
         t = t.clone(memory_format=torch.contiguous_format)
     flat = layout.memory(t)
     was = flat[at].clone()
-    flat[at] = _other(flat, at)
+    flat[at] = other(flat, at) if value is None else value
     try:
         yield drawn[:i] + [(drawn[i][0], t)] + drawn[i + 1:]
     finally:
@@ -274,7 +274,7 @@ def _terms(asked, seed, one, kept):
     whole = sum(t.numel() for _, t in answers)
     for i, t in sorted(_floating(drawn), key=lambda part: -part[1].numel())[:EDITED]:
         for at in {0, random.Random(seed).randrange(t.numel())}:
-            with _edited(drawn, i, at) as changed:
+            with edited(drawn, i, at) as changed:
                 _, named = _answers(subject, changed, seed, written)
                 if [(n.shape, n.dtype) for _, n in named] != [(n.shape, n.dtype) for _, n in one]:
                     _restore(subject, kept)
@@ -298,7 +298,7 @@ def _spare(asked, seed, found, kept, changed):
         try:
             left = influence.idle(
                 subject, lambda: _kept(_answers(subject, drawn, seed, written)[1]),
-                lambda: _restore(subject, kept), _all_same)
+                lambda: _restore(subject, kept), all_same)
         except Exception:  # an operation that cannot be followed
             left = set()
             _restore(subject, kept)

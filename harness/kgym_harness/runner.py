@@ -11,7 +11,7 @@ import time
 
 import torch
 
-from . import (building, cuda, describe, explain, host, keeping, layout, module, profile,
+from . import (building, cuda, describe, explain, host, keeping, layout, module, profile, reads,
                tensors, wire)
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
@@ -72,12 +72,23 @@ class Runner:
 
     def do_describe(self, request):
         subject = self._loaded()
+        if "edits" in request:
+            return self._needed(subject, request)
         if request.get("consts"):
             subject.execute(request["consts"])
         if not request.get("from"):
             self.described = describe.describe(subject, request, self.wire.seed)
             self.place.spare()
         return describe.page(self.described, request.get("from", 0))
+
+    def _needed(self, subject, request):
+        """How much of its inputs the answer needs, of the module as it is built and loaded."""
+        structure = {int(i): kinds for i, kinds in request.get("structure", {}).items()}
+        found = reads.needed(subject, request["edits"], self.wire.seed, request["seconds"],
+                             structure)
+        self.place.settle()
+        self.place.spare()
+        return {"reads": found}
 
     def do_build(self, request):
         subject = self._loaded()

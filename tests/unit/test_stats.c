@@ -59,6 +59,20 @@ static void yuens_interval(void **state)
     assert_true(isinf(kg_yuen_half_width(x, 5, 0.4))); /* one stays */
 }
 
+/* Against the closed forms of none, all and one of n; an error of the bound is one in 1,000. */
+static void share_that_some_of_n_show(void **state)
+{
+    (void)state;
+    NEAR(kg_share_least(0, 64, 1e-3), 0, 0);
+    NEAR(kg_share_least(64, 64, 1e-3), pow(1e-3, 1.0 / 64), 1e-9);
+    NEAR(kg_share_least(1, 64, 1e-3), 1 - pow(1 - 1e-3, 1.0 / 64), 1e-9);
+    NEAR(kg_share_least(16, 16, 1e-3), pow(1e-3, 1.0 / 16), 1e-9);
+    for (int k = 1; k <= 64; k++) {
+        assert_true(kg_share_least(k, 64, 1e-3) > kg_share_least(k - 1, 64, 1e-3));
+        assert_true(kg_share_least(k, 64, 1e-3) < k / 64.0);
+    }
+}
+
 static void trimmed_mean_drops_floor_per_end(void **state)
 {
     (void)state;
@@ -258,6 +272,7 @@ int main(void)
         cmocka_unit_test(median_of_known_sets),
         cmocka_unit_test(quantile_interpolates),
         cmocka_unit_test(yuens_interval),
+        cmocka_unit_test(share_that_some_of_n_show),
         cmocka_unit_test(trimmed_mean_drops_floor_per_end),
         cmocka_unit_test(mean_and_stddev),
         cmocka_unit_test(t_quantiles_match_tables),

@@ -9,6 +9,7 @@
 
 #include "gym/torch/executor/torch_worker.h"
 #include "gym/torch/runner/spare_runner.h"
+#include "gym/torch/timing/torch_floor.h"
 #include "gym/torch/timing/torch_noise.h"
 #include "gym/torch/timing/torch_pairs.h"
 
@@ -1106,7 +1107,7 @@ static void below_the_floor(void **state)
         &kg_torch_of(worker)->judge.facts; /* taken while others used the device */
     double was = f->bandwidth;
     int64_t floor_ns =
-        kg_tpairs_floor_ns(&kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].desc, f);
+        kg_tfloor_ns(&kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].desc, 1, f);
     f->bandwidth *= (double)floor_ns / 4000000;
     windows(4050000, 2050000, 50000);
     expect("affine.py", good, "ok", &r);
@@ -1118,6 +1119,79 @@ static void below_the_floor(void **state)
     kg_record_deinit(&r);
 }
 
+/* Only what the answer needs counts: the reference is asked before anybody is accused, by edits. */
+static const struct {
+    const char *name, *answer, *inputs, *want;
+    int least, most; /* of 64 elements that were edited */
+} needs[] = {
+    {"one row of a norm over all", "(x / x.norm(dim=1, keepdim=True))[-1]", "randn(512, 48)", "ok",
+     0, 9},
+    {"all", "x / x.norm(dim=1, keepdim=True)", "randn(512, 48)", "hack/floor", 64, 64},
+    {"the greatest of all", "x.amax()", "randn(512, 48)", "hack/floor", 64, 64},
+    {"the least of a range", "x.amin(dim=1)", "rand(512, 48)", "hack/floor", 64, 64},
+    {"terms that a sum in float hides", "x.mul(1e-4) + 1e6", "randn(512, 48)", "hack/floor", 64,
+     64},
+    {"what is no zero of each draw", "x * 2", "randn(192, 192).triu()", "hack/floor", 20, 44},
+    {"a mirrored half", "x * 2", "randn(192, 192); x = x + x.t()", "hack/floor", 20, 44},
+    {"what refuses other values", "x.amax() if float(x.abs().max()) <= 1.5 else x.no()",
+     "randn(512, 48).clamp(-1.5, 1.5)", "hack/floor", 0, 0},
+    {"the same again, in a new process", NULL, NULL, "hack/floor", 0, 0},
+};
+
+static void floor_of_what_is_needed(void **state)
+{
+    char problem[1200], candidate[600], file[40];
+    need_torch();
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        struct kg_record r;
+        if (needs[i].answer) {
+            snprintf(problem, sizeof problem,
+                     HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
+                          "        return %s\n\n\n"
+                          "def get_inputs():\n    x = torch.%s\n    return [x]\n\n\n"
+                          "def get_init_inputs():\n    return []\n",
+                     needs[i].answer, needs[i].inputs);
+            snprintf(candidate, sizeof candidate,
+                     HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+                          "        return %s\n",
+                     needs[i].answer);
+            snprintf(file, sizeof file, "needs%zu.py", i);
+            put(file, problem);
+        }
+        fresh(state);
+        windows(4050000, 50001, 50000);
+        expect(file, candidate, needs[i].want, &r);
+        const struct kg_tinstance *s = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED];
+        if (s->needed < needs[i].least || s->needed > needs[i].most) {
+            print_error("%s: %d of %d\n", needs[i].name, s->needed, s->edited);
+        }
+        assert_int_equal(s->edited, strstr(candidate, "x.no()") ? -1 : 64);
+        assert_in_range(s->needed, needs[i].least, needs[i].most);
+        kg_record_deinit(&r);
+    }
+}
+
+/* What 64 edits have shown; where they were too few, or could not be made, all counts. */
+static void shares(void **state)
+{
+    (void)state;
+    static struct kg_tinstance s;
+    static const struct {
+        int edited, needed;
+        double least, most;
+    } cases[] = {
+        {0, 0, 1, 1},       {-1, 0, 1, 1},       {15, 3, 1, 1},
+        {64, 64, 1, 1},     {64, 0, 0, 0},       {64, 63, 0.85, 0.90},
+        {64, 32, 0.3, 0.4}, {64, 1, 1e-6, 1e-4}, {16, 15, 0.5, 0.7},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        s.edited = cases[i].edited;
+        s.needed = cases[i].needed;
+        double share = kg_tfloor_share(&s);
+        assert_true(share >= cases[i].least && share <= cases[i].most);
+    }
+}
+
 static void floors(void **state)
 {
     (void)state;
@@ -1127,14 +1201,15 @@ static void floors(void **state)
     d.input[0].leaf = (struct kg_tleaf){.dtype = KG_TD_F32, .bytes = 4000};
     d.input[1].leaf = (struct kg_tleaf){.dtype = KG_TD_F32, .bytes = 2000};
     d.output_bytes = 5000;
-    assert_int_equal(kg_tpairs_floor_ns(&d, &f), 10000); /* answers may stay in the cache */
+    assert_int_equal(kg_tfloor_ns(&d, 1, &f), 10000); /* answers may stay in the cache */
     d.output_bytes = 500;
-    assert_int_equal(kg_tpairs_floor_ns(&d, &f), 6000);
+    assert_int_equal(kg_tfloor_ns(&d, 1, &f), 6000);
+    assert_int_equal(kg_tfloor_ns(&d, 0.25, &f), 1500);
     d.input[1].leaf.dtype = KG_TD_I64; /* an index: who knows what is read */
-    assert_int_equal(kg_tpairs_floor_ns(&d, &f), 0);
+    assert_int_equal(kg_tfloor_ns(&d, 1, &f), 0);
     f.bandwidth = 0;
     d.input[1].leaf.dtype = KG_TD_F32;
-    assert_int_equal(kg_tpairs_floor_ns(&d, &f), 0);
+    assert_int_equal(kg_tfloor_ns(&d, 1, &f), 0);
 }
 
 /* A slow candidate is let off when its time is up, with the pairs that there are; a fast one is not
@@ -1233,6 +1308,8 @@ int main(void)
         TEST(k_is_of_a_device_at_work),
         TEST(a_busy_device),
         TEST(below_the_floor),
+        TEST(floor_of_what_is_needed),
+        TEST(shares),
         TEST(floors),
         TEST(time_runs_out),
         TEST(null_test),

@@ -172,3 +172,26 @@ void kg_ratio_widen(double ratio, double half_width, double *lo, double *hi)
     *lo = fmin(*lo, ratio * exp(-half_width));
     *hi = fmax(*hi, ratio * exp(half_width));
 }
+
+/* The chance that k or more of n have it, where a share p of all has it. */
+static double at_least(int k, int n, double p)
+{
+    double sum = 0;
+    for (int i = k; i <= n; i++) {
+        sum += exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) + i * log(p) +
+                   (n - i) * log1p(-p));
+    }
+    return sum;
+}
+
+double kg_share_least(int k, int n, double chance)
+{
+    double lo = 0, hi = k > 0 ? 1 : 0;
+    for (int i = 0; i < 50 && hi > 0; i++) {
+        double p = (lo + hi) / 2;
+        bool below = at_least(k, n, p) < chance;
+        lo = below ? p : lo;
+        hi = below ? hi : p;
+    }
+    return lo;
+}

@@ -46,6 +46,9 @@ double kg_ratio_own_error(const struct kg_ratio *null);
 void kg_ratio_widen(double ratio, double half_width, double *lo, double *hi);
 /* Is hi more than widest times lo, or unknown? widest 0: never. */
 bool kg_ratio_is_wide(double lo, double hi, double widest);
+/* Of n random elements k have a property: the share of all that have it is at least this, but for
+ * this chance (the lower bound of Clopper and Pearson 1934). 0 for k == 0. 0 < chance < 1. */
+double kg_share_least(int k, int n, double chance);
 /* A random order in blocks of 4, two of each kind, shuffled: n decisions into cand_first[]. A fixed
  * ABBA order would fall in step with the rotation of buffer sets. bits: a source of random 64-bit
  * words. */

@@ -82,7 +82,9 @@ struct kg_tinstance {
     struct kg_trunner ref;
     struct kg_key state_key[2]; /* of the two sets of parameters */
     bool state_made[2];
-    int state_loaded; /* in the reference: 0, 1; -1 none */
+    int state_loaded;   /* in the reference: 0, 1; -1 none */
+    int edited, needed; /* elements of the inputs that were edited (timing/torch_floor.h), and those
+                           that changed the answer; 0: not asked, -1: it can't be told */
     struct kg_tcase cases[KG_TL_COUNT];
 };
 

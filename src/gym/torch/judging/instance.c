@@ -38,10 +38,11 @@ static int64_t deadline(const struct kg_worker *w)
     return kg_clock_ns() + (int64_t)(s * 1e9);
 }
 
-/* A command without data to the reference; *reply is the caller's. */
-static enum kg_code tell(struct kg_worker *w, struct kg_trunner *ref, enum kg_tcommand command,
-                         const char *what, json_t *request, json_t **reply, struct kg_err *err)
+enum kg_code kg_tinstance_tell(struct kg_worker *w, struct kg_tinstance *s,
+                               enum kg_tcommand command, const char *what, json_t *request,
+                               json_t **reply, struct kg_err *err)
 {
+    struct kg_trunner *ref = &s->ref;
     struct kg_pyanswer a;
     uint64_t seed = kg_torch_protocol(w)->seed ? kg_torch_protocol(w)->seed : KG_TINSTANCE_SEED;
     kg_pyrunner_command(&ref->runner, command, request, seed, deadline(w), &a);
@@ -79,7 +80,7 @@ static enum kg_code start(struct kg_worker *w, struct kg_tinstance *s, uint64_t 
     if (s->consts) {
         json_object_set(request, "consts", s->consts);
     }
-    return tell(w, &s->ref, KG_TC_LOAD, "loading", request, NULL, err);
+    return kg_tinstance_tell(w, s, KG_TC_LOAD, "loading", request, NULL, err);
 }
 
 /* Whoever describes the problem stays where its regions suffice: a process less to start. */
@@ -114,7 +115,7 @@ static enum kg_code more_state(struct kg_worker *w, struct kg_tinstance *s, json
         json_t *more = NULL,
                *request = json_pack("{s:I}", "from", (json_int_t)json_array_size(list));
         enum kg_code code =
-            tell(w, &s->ref, KG_TC_DESCRIBE, "describing the task", request, &more, err);
+            kg_tinstance_tell(w, s, KG_TC_DESCRIBE, "describing the task", request, &more, err);
         json_t *part = json_object_get(more, "state");
         bool none = json_array_size(part) == 0;
         if (code == KG_OK && !none) {
@@ -152,8 +153,8 @@ static enum kg_code ask_once(struct kg_worker *w, struct kg_tinstance *s, json_t
     }
     s->state_loaded = -1;
     kg_torch_of(w)->described++;
-    if (tell(w, &s->ref, KG_TC_DESCRIBE, "describing the task", json_incref(request), reply, err) !=
-        KG_OK) {
+    if (kg_tinstance_tell(w, s, KG_TC_DESCRIBE, "describing the task", json_incref(request), reply,
+                          err) != KG_OK) {
         return err->code;
     }
     json_int_t more = json_integer_value(json_object_get(*reply, "wants"));
@@ -301,16 +302,17 @@ static enum kg_code build(struct kg_worker *w, struct kg_tinstance *s, struct kg
     if (s->consts) {
         json_object_set(request, "consts", s->consts);
     }
-    return tell(w, &s->ref, KG_TC_BUILD, "building the module", request, NULL, err);
+    return kg_tinstance_tell(w, s, KG_TC_BUILD, "building the module", request, NULL, err);
 }
 
 enum kg_code kg_tinstance_rebuild(struct kg_worker *w, struct kg_tinstance *s, int64_t trials,
                                   json_t **reply, struct kg_err *err)
 {
     *reply = NULL;
-    return tell(w, &s->ref, KG_TC_BUILD, "building the module",
-                json_pack("{s:I, s:O}", "trials", (json_int_t)trials, "inputs", s->desc.template),
-                reply, err);
+    return kg_tinstance_tell(
+        w, s, KG_TC_BUILD, "building the module",
+        json_pack("{s:I, s:O}", "trials", (json_int_t)trials, "inputs", s->desc.template), reply,
+        err);
 }
 
 json_t *kg_tinstance_build_request(const struct kg_task_desc *d)

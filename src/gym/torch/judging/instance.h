@@ -27,6 +27,12 @@ enum kg_code kg_tinstance_state(struct kg_worker *w, struct kg_tinstance *s, int
  * trials (KernelBench's procedure). The caller owns *reply. */
 enum kg_code kg_tinstance_rebuild(struct kg_worker *w, struct kg_tinstance *s, int64_t trials,
                                   json_t **reply, struct kg_err *err) KG_MUST_USE;
+/* A command without data to the instance's reference, which is up. what: for messages. request is
+ * taken over; *reply is the caller's, and may not be wanted (NULL). Errors are the problem's, the
+ * host's or the gym's. */
+enum kg_code kg_tinstance_tell(struct kg_worker *w, struct kg_tinstance *s,
+                               enum kg_tcommand command, const char *what, json_t *request,
+                               json_t **reply, struct kg_err *err) KG_MUST_USE;
 /* Can such a task be judged at all? KG_E_PROBLEM: not, for what it is. */
 enum kg_code kg_tinstance_fits(struct kg_worker *w, const struct kg_task_desc *d,
                                struct kg_err *err) KG_MUST_USE;

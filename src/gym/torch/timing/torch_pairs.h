@@ -130,8 +130,4 @@ enum kg_code kg_tpairs_null_width(struct kg_worker *w, struct kg_tinstance *inst
 /* From the configuration. */
 void kg_tpairs_options_of(const struct kg_config *c, struct kg_tpairs_options *out);
 
-/* The floor of one call: bytes that must be read, and answers beyond the second cache, at the
- * bandwidth of the judge's own copy; 0: none is known. */
-int64_t kg_tpairs_floor_ns(const struct kg_task_desc *d, const struct kg_dj_facts *f);
-
 #endif

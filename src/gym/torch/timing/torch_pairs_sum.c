@@ -191,16 +191,3 @@ void kg_tpairs_conclude(struct kg_tpairs *s)
     }
     tell_short(r);
 }
-
-int64_t kg_tpairs_floor_ns(const struct kg_task_desc *d, const struct kg_dj_facts *f)
-{
-    double bytes = 0;
-    for (size_t i = 0; i < d->ninputs; i++) {
-        if (!kg_tdtype_floating((enum kg_tdtype)d->input[i].leaf.dtype)) {
-            return 0; /* what is read may depend on it */
-        }
-        bytes += (double)d->input[i].leaf.bytes;
-    }
-    bytes += fmax(0, (double)d->output_bytes - (double)f->l2_bytes);
-    return f->bandwidth > 0 ? (int64_t)(bytes / f->bandwidth * 1e9) : 0;
-}

@@ -7,16 +7,15 @@
 
 #include "base/clock.h"
 #include "gym/eval/again.h"
-#include "gym/timing/floor.h"
 #include "gym/torch/judging/memory.h"
 #include "gym/torch/judging/outcome.h"
 #include "gym/torch/judging/torch_candidate.h"
 #include "gym/torch/runner/spare_runner.h"
 #include "gym/torch/runner/torch_device.h"
 #include "gym/torch/timing/gpu.h"
+#include "gym/torch/timing/torch_floor.h"
 #include "gym/torch/timing/torch_pairs.h"
 
-#define SPREADS   3 /* of K (p90 - p10), that a floor must exceed to be evidence */
 #define PROCESSES 2 /* what is suspected is confirmed in a new process */
 
 /* What one process of the candidate came to. DISTURBED: maybe by another evaluation's work. */
@@ -142,34 +141,6 @@ static enum outcome of_loud(struct kg_evaluation *e, struct kg_tpairs *s, struct
     return DONE;
 }
 
-/* Of the reference's own time no floor is above: then its operator need not read everything. Nor is
- * anybody accused by a clock that wanders as much (others use the device): K between its tenths,
- * the reference against itself. */
-static bool below_floor(const struct kg_evaluation *e, const struct kg_tpairs_result *res)
-{
-    const struct kg_dj_facts *f = &kg_torch_of(e->w)->judge.facts;
-    double floor_ns =
-        KG_FLOOR_SHARE_DEVICE * (double)kg_tpairs_floor_ns(&kg_torch_run_of(e)->instance->desc, f);
-    double spread = (double)(res->k_p90_ns - res->k_p10_ns), ns = (double)res->candidate_ns;
-    return e->w->config.hack_checks && res->status == KG_TPAIRS_MEASURED &&
-           (double)res->reference_ns >= floor_ns && ns + spread < floor_ns &&
-           SPREADS * spread < floor_ns && log(floor_ns / ns) > kg_torch_of(e->w)->null_half_width;
-}
-
-/* The bandwidth once more, on a device that nobody else uses: one that was taken while others did
- * would make a floor that is too high. */
-static enum kg_code retake_floor(struct kg_evaluation *e, const struct kg_tpairs_options *opt,
-                                 struct kg_err *err)
-{
-    struct kg_lease lease = KG_LEASE_NONE;
-    int64_t since = kg_clock_ns();
-    enum kg_code code = kg_torch_take_device(e->w, opt->exclusive, &lease, err);
-    code = code == KG_OK ? kg_dj_bandwidth(&kg_torch_of(e->w)->judge, err) : code;
-    kg_torch_give_device(e->w, &lease);
-    kg_evaluation_excuse(e, since);
-    return code;
-}
-
 /* What has waited is asked of the oracle; where the process is done, while it ends. */
 static enum outcome ask_oracle(struct kg_evaluation *e, struct kg_tpairs *s, enum outcome o,
                                struct kg_tpairs_result *res, struct kg_err *err)
@@ -209,7 +180,7 @@ static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
         /* nobody waits for a better clock where no time can be rewarded */
         return ask_oracle(e, s,
                           res->noisy && e->shared && !res->reference_short ? DISTURBED
-                          : below_floor(e, res)                            ? SUSPECT_FLOOR
+                          : kg_tfloor_below(e, res)                        ? SUSPECT_FLOOR
                                                                            : DONE,
                           res, err);
     }
@@ -217,7 +188,6 @@ static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
 
 static void accuse(struct kg_evaluation *e, enum outcome of, const struct kg_tpairs_result *res)
 {
-    const struct kg_dj_facts *f = &kg_torch_of(e->w)->judge.facts;
     if (of == SUSPECT_ASYNC) {
         kg_record_evidence(e->r, "loud",
                            json_pack("{s:I, s:I, s:i}", "setup_ns", (json_int_t)res->setup_ns,
@@ -228,14 +198,7 @@ static void accuse(struct kg_evaluation *e, enum outcome of, const struct kg_tpa
             "its work goes on while it is not called: the device is quiet without it");
         return;
     }
-    int64_t floor_ns = kg_tpairs_floor_ns(&kg_torch_run_of(e)->instance->desc, f);
-    kg_record_evidence(e->r, "floor",
-                       json_pack("{s:I, s:I, s:i}", "floor_ns", (json_int_t)floor_ns,
-                                 "candidate_ns", (json_int_t)res->candidate_ns, "processes",
-                                 PROCESSES));
-    kg_record_verdict(e->r, KG_V_HACK, "floor",
-                      "%lld ns is less than reading its data takes (%lld ns)",
-                      (long long)res->candidate_ns, (long long)floor_ns);
+    kg_tfloor_accuse(e, res, PROCESSES);
 }
 
 /* --- the stage --- */
@@ -293,7 +256,9 @@ static enum kg_stage_result measure(struct kg_evaluation *e, const struct kg_tpa
         o = one_process(e, s, &res, err);
         if (o == SUSPECT_FLOOR && seen[0] == 0) {
             kg_tcandidate_stop(e);
-            o = retake_floor(e, opt, err) != KG_OK ? ERROR : below_floor(e, &res) ? o : DONE;
+            o = kg_tfloor_retake(e, opt, err) != KG_OK ? ERROR
+                : kg_tfloor_below(e, &res)             ? o
+                                                       : DONE;
         }
         again = o == DISTURBED || (suspect(o) && ++seen[o == SUSPECT_ASYNC] < PROCESSES);
         /* Others' contexts may have been it; and for the device alone all others have to end. */
@@ -318,7 +283,10 @@ static enum kg_stage_result measure(struct kg_evaluation *e, const struct kg_tpa
     }
     if (o == SUSPECT_FLOOR) { /* nobody is accused by a clock whose own error is not known */
         kg_tcandidate_stop(e);
-        o = null_test(e, opt, err) != KG_OK ? ERROR : below_floor(e, &res) ? o : DONE;
+        o = null_test(e, opt, err) != KG_OK ? ERROR : kg_tfloor_below(e, &res) ? o : DONE;
+    }
+    if (o == SUSPECT_FLOOR) { /* nor for what its answer does not need */
+        o = kg_tfloor_learn(e, err) != KG_OK ? ERROR : kg_tfloor_below(e, &res) ? o : DONE;
     }
     if (suspect(o)) {
         accuse(e, o, &res);
