@@ -352,6 +352,54 @@ static void test_a_problem_can_leave_the_precision_probe_out(void **state)
     }
 }
 
+static const char roots[] = "/*---kgym\n"
+                            "name: roots\nlevel: 1\nentry: roots\n"
+                            "dims: {n: 70000}\n"
+                            "args:\n"
+                            "  - {name: x, type: \"f32[n]\", role: in}\n"
+                            "  - {name: y, type: \"f32[n]\", role: out}\n"
+                            "  - {name: n, type: i64, role: dim}\n"
+                            "---*/\n"
+                            "#include \"kgops.h\"\n#include <math.h>\n"
+                            "void roots(const real *x, real *y, int64_t n)\n{\n"
+                            "    for (int64_t i = 0; i < n; i++) {\n"
+                            "        y[i] = (real)sqrt((double)x[i]);\n    }\n}\n";
+
+/* Half of the answers are NaN. Whoever writes none of them is wrong, although every NaN equals the
+ * next one; whoever writes another NaN than the reference does is right. */
+static void test_elements_that_should_be_nan_must_be_written(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        bool right;
+    } cases[] = {
+        {"y[i] = sqrtf(x[i]);", true},
+        {"y[i] = x[i] >= 0 ? sqrtf(x[i]) : NAN;", true},
+        {"uint32_t all = ~0u; if (x[i] >= 0) y[i] = sqrtf(x[i]); else memcpy(y + i, &all, 4);",
+         true},
+        {"if (x[i] >= 0) y[i] = sqrtf(x[i]);", false}};
+    char path[64], reply[600];
+    snprintf(path, sizeof path, "/tmp/kgym-roots-%d.c", (int)getpid());
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(roots, f) >= 0 && fclose(f) == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kg_record r;
+        snprintf(reply, sizeof reply,
+                 "```c\n#include <math.h>\n#include <stdint.h>\n#include <string.h>\n"
+                 "void roots(const float *x, float *y, int64_t n)\n{\n"
+                 "    for (int64_t i = 0; i < n; i++) { %s }\n}\n```\n",
+                 cases[i].body);
+        judge_text(path, reply, strlen(reply), false, KG_ST_FULL, &r);
+        assert_false(r.has_error);
+        assert_int_equal(r.verdict, cases[i].right ? KG_V_OK : KG_V_WRONG);
+        assert_true(cases[i].right || strcmp(r.reason, "unwritten") == 0);
+        kg_record_deinit(&r);
+    }
+    unlink(path);
+}
+
 static bool case_says(const json_t *c, const char *key, const char *word)
 {
     const char *is = json_string_value(json_object_get(c, key));
@@ -563,6 +611,7 @@ int main(void)
         cmocka_unit_test(test_signal_and_limit_are_evidence),
         cmocka_unit_test(test_what_is_renewed_now_and_then_is_caught),
         cmocka_unit_test(test_a_problem_can_leave_the_precision_probe_out),
+        cmocka_unit_test(test_elements_that_should_be_nan_must_be_written),
         cmocka_unit_test(test_the_published_shape_is_asked_strays_and_a_law),
         cmocka_unit_test(test_a_sample_does_not_show_where_to_skip),
         cmocka_unit_test(test_unstaged_goes_on_after_a_failure),

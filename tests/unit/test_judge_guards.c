@@ -82,6 +82,7 @@ static void unwritten_floats_are_counted(void **state)
     assert_int_equal(t.arg, Y);
     assert_int_equal(t.at, 1500);
     assert_int_equal(t.unwritten, 3);
+    assert_true(t.certain);
     rig_close(&g);
 }
 
@@ -103,6 +104,7 @@ static void unwritten_integers_count_in_runs(void **state)
         assert_int_equal(t.what, run < 4 ? KG_TAKE_OK : KG_TAKE_UNWRITTEN);
         assert_int_equal(t.unwritten, run < 4 ? 0 : run);
         assert_int_equal(t.at, run < 4 ? 0 : 9);
+        assert_false(t.certain);
     }
     rig_close(&g);
 }

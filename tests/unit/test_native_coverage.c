@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <math.h>
@@ -318,6 +319,55 @@ static void who_finds_the_library_unseen_is_wrong(void **state)
     kg_record_deinit(&r);
 }
 
+/* Half of the answers are NaN. Once it has had the same inputs again and again, as the stage warms
+ * up, the candidate writes the others only. */
+static void an_answer_that_lacks_its_nans_is_wrong(void **state)
+{
+    (void)state;
+    static const char problem[] = "/*---kgym\n"
+                                  "name: rsqrts\nlevel: 1\nentry: rsqrts\n"
+                                  "dims: {n: 30000}\n"
+                                  "args:\n"
+                                  "  - {name: x, type: \"f32[n]\", role: in}\n"
+                                  "  - {name: y, type: \"f32[n]\", role: out}\n"
+                                  "  - {name: n, type: i64, role: dim}\n"
+                                  "---*/\n"
+                                  "#include \"kgops.h\"\n"
+                                  "void rsqrts(const real *x, real *y, int64_t n)\n{\n"
+                                  "    kgops_rsqrt(x, 0, y, n);\n}\n";
+    static const char candidate[] =
+        "#include \"kgops.h\"\n#include <string.h>\n"
+        "void rsqrts(const float *x, float *y, int64_t n)\n{\n"
+        "    static float last[16];\n    static int same, lazy;\n"
+        "    int64_t m = n < 16 ? n : 16;\n"
+        "    same = memcmp(last, x, 4 * m) ? 0 : same + 1;\n"
+        "    memcpy(last, x, 4 * m);\n"
+        "    lazy = lazy || same >= 2;\n"
+        "    if (!lazy) {\n        kgops_rsqrt(x, 0, y, n);\n    }\n"
+        "    for (int64_t i = 0; lazy && i < n; i++) {\n"
+        "        if (x[i] >= 0) {\n            kgops_rsqrt(x + i, 0, y + i, 1);\n        }\n"
+        "    }\n}\n";
+    char path[64];
+    struct kg_record r;
+    snprintf(path, sizeof path, "/tmp/kgym-rsqrts-%d.c", (int)getpid());
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(problem, f) >= 0 && fclose(f) == 0);
+    struct kg_task t = {.problem = path,
+                        .text = candidate,
+                        .len = sizeof candidate - 1,
+                        .source = true,
+                        .stop_after = KG_ST_PROFILE};
+    kg_record_init(&r);
+    kg_eval(worker, &t, &r);
+    unlink(path);
+    assert_false(r.has_error);
+    assert_int_equal(r.stages[KG_ST_FULL].status, KG_SS_PASS);
+    assert_int_equal(r.verdict, KG_V_WRONG);
+    assert_string_equal(r.reason, "unwritten");
+    kg_record_deinit(&r);
+}
+
 static size_t delegations(const struct kg_record *r)
 {
     size_t n = 0;
@@ -384,6 +434,7 @@ int main(void)
         cmocka_unit_test(library_calls_that_nobody_needs_are_a_decoy),
         cmocka_unit_test(who_dies_without_the_library_has_no_verdict_for_it),
         cmocka_unit_test(who_finds_the_library_unseen_is_wrong),
+        cmocka_unit_test(an_answer_that_lacks_its_nans_is_wrong),
         cmocka_unit_test(delegation_counts_however_the_library_is_reached),
         cmocka_unit_test(the_reward_has_the_term),
     };

@@ -249,6 +249,53 @@ static void skipped_work_is_unwritten(void **state)
     assert_int_equal(result.failure.take.unwritten, 20000);
 }
 
+static void open_problem(const char *text)
+{
+    struct kg_err err = KG_ERR_INIT;
+    size_t in_bytes, out_bytes;
+    if (kg_problem_parse(text, strlen(text), "scale.c", &problem, &err) != KG_OK) {
+        fail_msg("%s", err.message);
+    }
+    kg_pairs_region_bytes(problem, &in_bytes, &out_bytes);
+    if (kg_judge_open(&judge, problem, in_bytes, out_bytes, &err) != KG_OK) {
+        fail_msg("%s", err.message);
+    }
+    reference = spec_of(cobject_build("ref_float", text, "-Dreal=float"), "scale", false);
+    oracle = spec_of(cobject_build("ref_double", text, "-Dreal=double"), "scale", true);
+}
+
+/* Half of the answers are NaN, and every NaN equals the next one. */
+static void skipped_work_is_unwritten_where_nan_is_expected(void **state)
+{
+    (void)state;
+    char text[sizeof problem_text];
+    const char *end = strstr(problem_text, "#include");
+    snprintf(text, sizeof text,
+             "%.*s#include <math.h>\n#include <stdint.h>\n"
+             "void scale(const real *x, real *y, int64_t n)\n"
+             "{ for (int64_t i = 0; i < n; i++) y[i] = (real)sqrt((double)x[i]); }\n",
+             (int)(end - problem_text), problem_text);
+    kg_problem_destroy(problem);
+    open_problem(text);
+    for (int all = 0; all < 2; all++) {
+        char candidate[512];
+        snprintf(candidate, sizeof candidate,
+                 "#include <math.h>\n#include <stdint.h>\n" ENTRY
+                 "{ static int c; c++; for (int64_t i = 0; i < n; i++)\n"
+                 "  if (%d || c != 13 || x[i] >= 0) y[i] = sqrtf(x[i]); }\n",
+                 all);
+        measure(all ? "roots" : "half_the_roots", candidate);
+        assert_int_equal(result.status, all ? KG_PAIRS_MEASURED : KG_PAIRS_FAILED);
+        if (!all) {
+            assert_int_equal(result.failure.kind, KG_PAIRS_WRONG);
+            assert_int_equal(result.failure.call, 13);
+            assert_int_equal(result.failure.take.what, KG_TAKE_UNWRITTEN);
+        }
+    }
+    kg_problem_destroy(problem);
+    open_problem(problem_text);
+}
+
 static void a_byte_before_the_output_is_out_of_bounds(void **state)
 {
     (void)state;
@@ -789,22 +836,15 @@ static int set_up(void **state)
 {
     (void)state;
     struct kg_err err = KG_ERR_INIT;
-    size_t in_bytes, out_bytes;
     cpu_set_t set;
     cpu = sched_getcpu();
     CPU_ZERO(&set);
     CPU_SET((size_t)cpu, &set);
     sched_setaffinity(0, sizeof set, &set);
-    if (kg_problem_parse(problem_text, strlen(problem_text), "scale.c", &problem, &err) != KG_OK) {
+    if (kg_judge_start(cpu, &judge, &err) != KG_OK) {
         fail_msg("%s", err.message);
     }
-    kg_pairs_region_bytes(problem, &in_bytes, &out_bytes);
-    if (kg_judge_start(cpu, &judge, &err) != KG_OK ||
-        kg_judge_open(&judge, problem, in_bytes, out_bytes, &err) != KG_OK) {
-        fail_msg("%s", err.message);
-    }
-    reference = spec_of(cobject_build("ref_float", problem_text, "-Dreal=float"), "scale", false);
-    oracle = spec_of(cobject_build("ref_double", problem_text, "-Dreal=double"), "scale", true);
+    open_problem(problem_text);
     null_runner = spec_of(cobject_built("null.so"), "kgym_null", false);
     return 0;
 }
@@ -829,6 +869,7 @@ int main(void)
         cmocka_unit_test(a_cached_answer_is_a_replay),
         cmocka_unit_test(an_answer_cached_by_address_is_caught),
         cmocka_unit_test(skipped_work_is_unwritten),
+        cmocka_unit_test(skipped_work_is_unwritten_where_nan_is_expected),
         cmocka_unit_test(a_byte_before_the_output_is_out_of_bounds),
         cmocka_unit_test(early_done_by_a_thread_is_caught),
         cmocka_unit_test(a_thread_without_delay_gains_nothing),

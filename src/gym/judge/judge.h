@@ -60,6 +60,8 @@ struct kg_take_report {
     uint64_t unwritten; /* elements of this output that still hold poison. An integer counts only in
                            a run of at least 4, or of the whole array, because a single one may
                            match by chance */
+    bool certain; /* the output is of floats: no arithmetic makes the pattern, so the answer is
+                     wrong even where NaN is expected and the values compare as equal */
 };
 
 /* The result of a comparison. */

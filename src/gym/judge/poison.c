@@ -7,8 +7,10 @@
 #define RUN   4 /* so many neighbouring integers must hold the poison to count */
 #define BLOCK 1024
 
-/* Floats: a quiet NaN with a random payload, which arithmetic does not produce by chance. Integers:
- * random, and far below any index or count. */
+/* Floats: a quiet NaN with a random payload, which arithmetic does not produce by chance. Its
+ * lowest two bits are 01: neither the NaN of an invalid operation (payload 0) nor a mask of ones,
+ * which a vector comparison makes, can be it. Integers: random, and far below any index or count.
+ */
 uint64_t kg_judge_poison_word(enum kg_dtype dtype, struct kg_key nonce, int arg)
 {
     struct kg_rng r;
@@ -17,9 +19,9 @@ uint64_t kg_judge_poison_word(enum kg_dtype dtype, struct kg_key nonce, int arg)
     kg_rng_deinit(&r);
     switch (dtype) {
     case KG_F32:
-        return (w & 0x803fffff) | 0x7fc00001;
+        return (w & 0x803ffffd) | 0x7fc00001;
     case KG_F64:
-        return (w & 0x8007ffffffffffff) | 0x7ff8000000000001;
+        return (w & 0x8007fffffffffffd) | 0x7ff8000000000001;
     case KG_I32:
         return (w & 0x3fffffff) | 0x80000000;
     case KG_I64:

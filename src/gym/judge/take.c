@@ -33,8 +33,10 @@ static enum kg_code take_one(struct kg_judge_state *s, enum kg_side side, int ar
     if (kg_judge_poison_copy(t, word, copy, place->out->map + place->layout.offset[arg], count)) {
         n = kg_judge_poison_count(t, word, copy, count, &first);
     }
-    if (n > 0 && out->what == KG_TAKE_OK) {
-        *out = (struct kg_take_report){.what = KG_TAKE_UNWRITTEN, .arg = arg, .at = first};
+    bool certain = t == KG_F32 || t == KG_F64;
+    if (n > 0 && (out->what == KG_TAKE_OK || (certain && !out->certain))) {
+        *out = (struct kg_take_report){
+            .what = KG_TAKE_UNWRITTEN, .arg = arg, .at = first, .certain = certain};
     }
     out->unwritten += out->what == KG_TAKE_UNWRITTEN && out->arg == arg ? n : 0;
     return KG_OK;

@@ -217,7 +217,7 @@ static enum kg_stage_result answer(struct kg_evaluation *e, enum kg_stage stage,
     }
     e->compared += j.compare.n;
     e->repeats_twin = j.repeats_twin;
-    if (take.what == KG_TAKE_OUT_OF_BOUNDS || !j.compare.pass) {
+    if (take.what == KG_TAKE_OUT_OF_BOUNDS || take.certain || !j.compare.pass) {
         kg_native_verdict_of_case(e, pc, &take, &j);
         return KG_STAGE_FAIL;
     }

@@ -158,8 +158,8 @@ static enum kg_profile_step compare(struct kg_profiling *s, const struct kg_case
         kg_judge_compare(judge, c, mode, j, err) != KG_OK) {
         return KG_PROFILE_ERROR;
     }
-    return take->what != KG_TAKE_OUT_OF_BOUNDS && j->compare.pass ? KG_PROFILE_ON
-                                                                  : KG_PROFILE_FAILED;
+    bool written = take->what != KG_TAKE_OUT_OF_BOUNDS && !take->certain;
+    return written && j->compare.pass ? KG_PROFILE_ON : KG_PROFILE_FAILED;
 }
 
 /* What a wrong answer means depends on the process. */

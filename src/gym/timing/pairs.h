@@ -123,7 +123,8 @@ enum kg_pairs_failure_kind {
     KG_PAIRS_NO_FAILURE,
     KG_PAIRS_RUN,           /* run is not OK; `candidate` has exit, note and fault */
     KG_PAIRS_OUT_OF_BOUNDS, /* see take */
-    KG_PAIRS_WRONG,         /* see judgement; take tells whether outputs were unwritten */
+    KG_PAIRS_WRONG,         /* see judgement; take tells whether outputs were unwritten, which
+                               may be all that is wrong (take.certain) */
     KG_PAIRS_ASYNC,         /* it ran outside its calls, KG_ACTIVE_CALLS in a row */
 };
 
