@@ -400,6 +400,50 @@ static void test_elements_that_should_be_nan_must_be_written(void **state)
     unlink(path);
 }
 
+static void a_slow_reference_is_let_off(void)
+{
+    static const char text[] =
+        "/*---kgym\n"
+        "name: idles\nlevel: 1\nentry: idles\n"
+        "dims: {n: 5000}\n"
+        "args:\n"
+        "  - {name: x, type: \"f32[n]\", role: in}\n"
+        "  - {name: y, type: \"f32[n]\", role: out}\n"
+        "  - {name: n, type: i64, role: dim}\n"
+        "---*/\n"
+        "#include \"kgops.h\"\n#include <time.h>\n"
+        "void idles(const real *x, real *y, int64_t n)\n{\n"
+        "    struct timespec a, b;\n    clock_gettime(CLOCK_MONOTONIC, &a);\n"
+        "    do {\n        clock_gettime(CLOCK_MONOTONIC, &b);\n"
+        "    } while ((b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec < 150000000);\n"
+        "    for (int64_t i = 0; i < n; i++) {\n        y[i] = 2 * x[i];\n    }\n}\n";
+    static const char reply[] = "```c\n#include <stdint.h>\n"
+                                "void idles(const float *x, float *y, int64_t n)\n{\n"
+                                "    for (int64_t i = 0; i < n; i++) y[i] = 2 * x[i];\n}\n```\n";
+    char path[64];
+    struct kg_record r;
+    snprintf(path, sizeof path, "/tmp/kgym-idles-%d.c", (int)getpid());
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0 && fclose(f) == 0);
+    judge_text(path, reply, strlen(reply), false, KG_ST_FULL, &r);
+    unlink(path);
+    assert_false(r.has_error);
+    assert_int_equal(r.verdict, KG_V_OK);
+    assert_true(r.stages[KG_ST_FULL].ns > 4000000000); /* else this shows nothing */
+    kg_record_deinit(&r);
+}
+
+/* The reference is asked for what the candidate is compared with. That takes longer than the whole
+ * evaluation may, and is not the candidate's time. */
+static void test_the_references_time_is_not_the_candidates(void **state)
+{
+    (void)state;
+    struct kg_config c = config;
+    c.deadline_eval = 4;
+    with_config(&c, a_slow_reference_is_let_off);
+}
+
 static bool case_says(const json_t *c, const char *key, const char *word)
 {
     const char *is = json_string_value(json_object_get(c, key));
@@ -612,6 +656,7 @@ int main(void)
         cmocka_unit_test(test_what_is_renewed_now_and_then_is_caught),
         cmocka_unit_test(test_a_problem_can_leave_the_precision_probe_out),
         cmocka_unit_test(test_elements_that_should_be_nan_must_be_written),
+        cmocka_unit_test(test_the_references_time_is_not_the_candidates),
         cmocka_unit_test(test_the_published_shape_is_asked_strays_and_a_law),
         cmocka_unit_test(test_a_sample_does_not_show_where_to_skip),
         cmocka_unit_test(test_unstaged_goes_on_after_a_failure),

@@ -244,9 +244,11 @@ enum kg_stage_result kg_native_candidate_case(struct kg_evaluation *e, enum kg_s
                                               struct kg_pooled_case *pc, struct kg_err *err)
 {
     bool applies = false;
+    int64_t since = kg_clock_ns();
     if (prepare(e->w, pc, &applies, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
+    kg_evaluation_excuse(e, since);
     if (!applies) {
         return KG_STAGE_PASS;
     }
