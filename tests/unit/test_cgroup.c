@@ -152,12 +152,73 @@ static void test_sweep_removes_the_groups_of_the_dead(void **state)
     assert_false(theirs_stays);
 }
 
+static void put(const char *folder, const char *file, const char *text)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Files of a folder as the kernel writes them. NULL: the file is missing. */
+static void test_only_the_own_limit_counts_as_out_of_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        int version;
+        const char *events, *failed, *failed_with_swap;
+        bool oom;
+    } cases[] = {
+        {2, "low 0\nmax 9\noom 1\noom_kill 1\noom_group_kill 1\n", NULL, NULL, true},
+        {2, "low 0\nmax 0\noom 0\noom_kill 1\noom_group_kill 0\n", NULL, NULL, false},
+        {2, "low 0\nmax 9\noom 1\noom_kill 0\noom_group_kill 0\n", NULL, NULL, false},
+        {2, "low 0\noom_kill 1\n", NULL, NULL, true}, /* it does not say */
+        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", "3\n", NULL, true},
+        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", "0\n", "7\n", true},
+        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", "0\n", "0\n", false},
+        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", "0\n", NULL, false},
+        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n", "3\n", "3\n", false},
+        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", NULL, NULL, true},
+    };
+    static const char *const files[] = {"memory.events", "memory.oom_control", "memory.failcnt",
+                                        "memory.memsw.failcnt"};
+    struct kg_sandbox s = {.pid = -1, .pidfd = -1, .ncgroup = 1};
+    snprintf(s.cgroup[0], sizeof s.cgroup[0], "/tmp/kgym-cgroup-%d", (int)getpid());
+    assert_int_equal(mkdir(s.cgroup[0], 0755), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const text[] = {cases[i].version == 2 ? cases[i].events : NULL,
+                                    cases[i].version == 1 ? cases[i].events : NULL, cases[i].failed,
+                                    cases[i].failed_with_swap};
+        for (int k = 0; k < 4; k++) {
+            char path[400];
+            snprintf(path, sizeof path, "%s/%s", s.cgroup[0], files[k]);
+            unlink(path);
+            if (text[k] != NULL) {
+                put(s.cgroup[0], files[k], text[k]);
+            }
+        }
+        s.cgroup_version = cases[i].version;
+        if (kg_cgroup_read(&s).oom != cases[i].oom) {
+            fail_msg("case %zu", i);
+        }
+    }
+    for (int k = 0; k < 4; k++) {
+        char path[400];
+        snprintf(path, sizeof path, "%s/%s", s.cgroup[0], files[k]);
+        unlink(path);
+    }
+    assert_int_equal(rmdir(s.cgroup[0]), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_hosts_own_kind),
         cmocka_unit_test(test_version_2_where_it_is_mounted),
         cmocka_unit_test(test_sweep_removes_the_groups_of_the_dead),
+        cmocka_unit_test(test_only_the_own_limit_counts_as_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,6 +165,21 @@ static int64_t number_in(const char *folder, const char *file)
     return strtoll(text, NULL, 10);
 }
 
+/* oom_kill counts tasks of this group, whoever lacked memory: the host and a group above it choose
+ * their victims here as well. `oom` counts where this group's own limit was reached. Version 1
+ * counts charges that the limit refused, of which most only drop a cache. A file that is missing
+ * (-1) excuses nobody. */
+static bool out_of_own_memory(const char *folder, int version)
+{
+    if (version == 2) {
+        return keyed(folder, "memory.events", "oom_kill") > 0 &&
+               keyed(folder, "memory.events", "oom") != 0;
+    }
+    return keyed(folder, "memory.oom_control", "oom_kill") > 0 &&
+           (number_in(folder, "memory.failcnt") != 0 ||
+            number_in(folder, "memory.memsw.failcnt") > 0);
+}
+
 struct kg_cgroup_use kg_cgroup_read(const struct kg_sandbox *s)
 {
     struct kg_cgroup_use use = {-1, -1, false};
@@ -176,11 +191,10 @@ struct kg_cgroup_use kg_cgroup_read(const struct kg_sandbox *s)
         use.peak_bytes = number_in(folder, "memory.peak");
         int64_t us = keyed(folder, "cpu.stat", "usage_usec");
         use.cpu_ns = us < 0 ? -1 : us * 1000;
-        use.oom = keyed(folder, "memory.events", "oom_kill") > 0;
     } else {
         use.peak_bytes = number_in(folder, "memory.max_usage_in_bytes");
-        use.oom = keyed(folder, "memory.oom_control", "oom_kill") > 0;
     }
+    use.oom = out_of_own_memory(folder, s->cgroup_version);
     return use;
 }
 

@@ -19,7 +19,7 @@ enum { KG_CG_MEMORY, KG_CG_PIDS, KG_CG_FREEZER };
 struct kg_cgroup_use {
     int64_t peak_bytes; /* -1 unknown */
     int64_t cpu_ns;     /* -1 unknown */
-    bool oom;
+    bool oom;           /* a task was killed for want of memory within the group's own limit */
 };
 
 /* Found once per process, by trying. */
