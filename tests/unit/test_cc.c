@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "gym/build/cc.h"
+#include "gym/build/toolchain.h"
 #include "tests/support/attack.h"
 
 static struct kg_err err;
@@ -285,6 +285,29 @@ static void test_memory_is_a_limit(void **state)
     kg_cc_close(cc);
 }
 
+/* A step below the shell is killed, which the shell may say; a limit of its own is told apart. */
+static void test_a_compiler_that_others_kill(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {
+        "(while :; do :; done) & kill -9 $!; wait $!; exit $?",
+        "(while :; do :; done) & kill -11 $!; wait $!; exit $?",
+        "(while :; do :; done); exit $?",
+    };
+    struct kg_cc_spec spec = spec_of(NULL);
+    spec.limits.cpu_s = 1;
+    struct kg_cc *cc;
+    assert_int_equal(kg_cc_open(&spec, &cc, &err), KG_OK);
+    for (int i = 0; i < 3; i++) {
+        cc->script[KG_CC_CANDIDATE] = scripts[i];
+        struct kg_cc_result r = build_by(cc, KG_CC_CANDIDATE, good_source);
+        assert_true(r.status == KG_CC_LIMITS || (i == 2 && r.status == KG_CC_TIMEOUT));
+        assert_int_equal(r.killed, i == 0);
+        kg_buf_deinit(&r.text);
+    }
+    kg_cc_close(cc);
+}
+
 static void test_messages_are_bounded(void **state)
 {
     (void)state;
@@ -498,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_bombs_end),
         cmocka_unit_test(test_the_deadline_is_a_timeout),
         cmocka_unit_test(test_memory_is_a_limit),
+        cmocka_unit_test(test_a_compiler_that_others_kill),
         cmocka_unit_test(test_messages_are_bounded),
         cmocka_unit_test(test_cancelling_is_an_error_not_a_verdict),
         cmocka_unit_test(test_a_missing_compiler_says_how_to_get_one),

@@ -112,6 +112,71 @@ static void test_a_judge_dies_under_a_candidate(void **state)
     }
 }
 
+/* Kills a step of the shell that builds; false: it has none yet. */
+static bool kill_a_step(long shell)
+{
+    char path[64];
+    long step = 0;
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", shell, shell);
+    FILE *f = fopen(path, "re");
+    bool found = f && fscanf(f, "%ld", &step) == 1 && kill((pid_t)step, SIGKILL) == 0;
+    if (f) {
+        fclose(f);
+    }
+    return found;
+}
+
+static void *kill_steps(void *arg)
+{
+    long last = 0; /* a shell loses one step */
+    (void)arg;
+    while (hunt.left > 0 && !atomic_load(&hunt.over)) {
+        long shell = find_victim(getpid(), COMPILER);
+        if (shell > 0 && shell != last && shell != killer && kill_a_step(shell)) {
+            last = shell;
+            hunt.left--;
+        }
+        rest_us(200);
+    }
+    return NULL;
+}
+
+/* False: the moment was missed. */
+static bool judged_while_compilers_die(int times, struct kg_record *r)
+{
+    pthread_t thread;
+    expect_right(0, "before a compiler's death"); /* the references are built */
+    hunt.left = times;
+    atomic_store(&hunt.over, false);
+    assert_int_equal(pthread_create(&thread, NULL, kill_steps, NULL), 0);
+    judge(0, r);
+    atomic_store(&hunt.over, true);
+    pthread_join(thread, NULL);
+    return hunt.left == 0 || r->has_error;
+}
+
+/* A compiler that the host kills says nothing of the source, whatever the shell prints of it. */
+static void test_a_compiler_is_killed(void **state)
+{
+    (void)state;
+    static const int times[] = {1, 3, 1000};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        struct kg_record r;
+        bool hit = false;
+        for (int tries = 0; tries < 6 && !hit; tries++) {
+            hit = judged_while_compilers_die(times[i], &r);
+            if (r.has_error ? times[i] <= 3 : r.verdict != KG_V_OK) {
+                fail_msg("%d compilers killed: %s: %s", times[i] - hunt.left,
+                         r.has_error ? "an error" : kg_verdict_name(r.verdict),
+                         r.has_error ? r.error.message : r.message);
+            }
+            kg_record_deinit(&r);
+        }
+        assert_true(hit);
+    }
+    expect_right(0, "after compilers' deaths");
+}
+
 /* A stopped judge keeps an evaluation for its deadline at most; then another judge serves. */
 static void test_a_judge_stands_still(void **state)
 {
@@ -343,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_judge_dies_under_a_candidate),
         cmocka_unit_test(test_a_judge_stands_still),
+        cmocka_unit_test(test_a_compiler_is_killed),
         cmocka_unit_test(test_a_reference_is_late),
         cmocka_unit_test(test_the_wall_clock_goes_back),
         cmocka_unit_test(test_a_full_scratch_disk),

@@ -163,6 +163,15 @@ static enum kg_code run_steps(struct build *b, struct kg_exit *exit, struct kg_e
     return code;
 }
 
+/* Out of memory in its own group is told apart, and so is its CPU limit (sandbox/reap.c), but not
+ * where a step below the shell reached it. */
+static bool killed_by_others(const struct build *b, const struct kg_exit *e, int code)
+{
+    int64_t limit_ns = b->cc->spec.limits.cpu_s * 1000000000;
+    bool by_cpu = limit_ns > 0 && e->cpu_ns >= limit_ns / 2;
+    return e->kind != KG_EXIT_OOM && code == 128 + SIGKILL && !by_cpu;
+}
+
 /* Derives the status from the way the steps ended. */
 static enum kg_code judge_exit(struct build *b, const struct kg_exit *e, struct kg_err *err)
 {
@@ -172,6 +181,7 @@ static enum kg_code judge_exit(struct build *b, const struct kg_exit *e, struct 
         b->out->status = KG_CC_TIMEOUT;
     } else if (e->kind == KG_EXIT_OOM || code > 128) {
         b->out->status = KG_CC_LIMITS;
+        b->out->killed = killed_by_others(b, e, code);
     } else if (code == 0) {
         b->out->status = KG_CC_OK;
     } else if (kg_diag_exhausted(text)) {

@@ -31,6 +31,7 @@ struct kg_cc_result {
     int line; /* of the first error in the source; 0: unknown */
     char first_error[240];
     bool cached;
+    bool killed; /* LIMITS, by a SIGKILL that no limit of its own explains: maybe the host's */
     int64_t ns;
     struct kg_isolation isolation;
 };

@@ -77,8 +77,8 @@ void kg_native_forget_cases(struct kg_worker *w, const char *sha256);
 void kg_native_close(struct kg_worker *w);
 
 /* --- native_build.c --- */
-/* kg_cc_build in dir, emptied first. A compiler that ended at a limit without a word may have been
- * killed by the host: it is asked once more before that counts. */
+/* kg_cc_build in dir, emptied first. A compiler that was killed, or ended at a limit without a
+ * word, may have met the host's want of memory: it is asked once more before that counts. */
 enum kg_code kg_native_build(struct kg_worker *w, enum kg_cc_kind kind, const char *source,
                              size_t len, const char *dir, struct kg_cc_result *out,
                              struct kg_err *err) KG_MUST_USE;

@@ -37,7 +37,7 @@ enum kg_code kg_native_build(struct kg_worker *w, enum kg_cc_kind kind, const ch
             kg_buf_deinit(&out->text);
             return err->code;
         }
-        if (!limits || out->text.len > 0 || tries > 0) {
+        if (!limits || (out->text.len > 0 && !out->killed) || tries > 0) {
             return KG_OK;
         }
         kg_buf_deinit(&out->text);

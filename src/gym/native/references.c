@@ -86,7 +86,10 @@ static enum kg_code build_reference(struct kg_worker *w, enum kg_cc_kind kind, i
         return err->code;
     }
     enum kg_code code = KG_OK;
-    if (res.status != KG_CC_OK) {
+    if (res.killed) {
+        code =
+            kg_fail(err, KG_E_GYM, "%s: the compiler of the reference was killed twice", p->path);
+    } else if (res.status != KG_CC_OK) {
         char at[24] = "";
         if (res.line > 0) {
             snprintf(at, sizeof at, ":%d", res.line);

@@ -56,6 +56,7 @@ enum kg_stage_result kg_native_stage_compile(struct kg_evaluation *e, struct kg_
     if (res.status != KG_CC_OK) {
         verdict(e, &res);
     }
+    e->lost = res.killed; /* twice: a known-good source tells whether this host can compile */
     kg_buf_deinit(&res.text);
     if (e->built && kg_native_read_imports(e, err) != KG_OK) {
         return KG_STAGE_ERROR;
