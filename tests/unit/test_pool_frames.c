@@ -3,6 +3,8 @@
  * A worker's bytes must never crash a reader, lose a task, or end the pool. */
 #include "pool_rig.h"
 
+#include "base/clock.h"
+
 #include <dirent.h>
 #include <math.h>
 
@@ -477,6 +479,73 @@ static void test_broken_before_it_is_ready(void **state)
     }
 }
 
+static const char no_device[] = "{\"code\":6,\"blame\":0,\"message\":\"no device\"}";
+
+/* Another process of the same worker gets the task that waits, and cannot start either. */
+static void refuse_once_more(bool says_why)
+{
+    assert_int_equal(worker.state, KG_WORKER_ENDING);
+    assert_true(worker.again_ns > kg_clock_ns()); /* not at once */
+    assert_int_equal(s.tasks.n, 1);
+    kg_channel_deinit(&worker.channel);
+    if (worker_end >= 0) {
+        close(worker_end);
+    }
+    hire(kg_pool_tasks_take(&s.tasks, 0));
+    worker.ready = false;
+    kg_buf_reset(&bytes);
+    if (says_why) {
+        add_frame(KG_FRAME_BROKEN, no_device, "", 0);
+    } else {
+        close(worker_end);
+        worker_end = -1;
+    }
+    hear_all();
+}
+
+/* The host has judged before, and now its device cannot be opened. Whoever does not start has not
+ * read the task, so the task waits; but not for ever. */
+static void test_a_worker_that_cannot_start_costs_no_task(void **state)
+{
+    (void)state;
+    for (int says_why = 0; says_why < 2; says_why++) {
+        open_all(false);
+        s.worked = true;
+        add_frame(KG_FRAME_BROKEN, no_device, "", 0);
+        hear_all();
+        for (int k = 0; k < 5; k++) {
+            refuse_once_more(says_why);
+        }
+        assert_int_equal(s.tasks.task[0]->losses, 0);
+        assert_int_equal(pool.ndone, 0);
+        assert_int_equal(pool.broken.code, KG_OK);
+
+        s.refused_ns -= 61000000000; /* a minute later, with a colleague at work */
+        struct kg_worker_process other = {.state = KG_WORKER_BUSY, .ready = true},
+                                 *both[] = {&worker, &other};
+        s.worker = both;
+        s.nworkers = 2;
+        refuse_once_more(says_why);
+        refuse_once_more(says_why);
+        assert_int_equal(s.tasks.task[0]->losses, 0);
+        assert_int_equal(s.refused_ns, 0);
+
+        other.state = KG_WORKER_NONE;
+        refuse_once_more(says_why);
+        assert_true(s.refused_ns > 0);
+        s.refused_ns -= 61000000000;
+        refuse_once_more(says_why);
+        assert_int_equal(s.tasks.task[0]->losses, 1);
+        refuse_once_more(says_why);
+        assert_int_equal(s.tasks.n, 0);
+        assert_int_equal(pool.ndone, 1);
+        assert_int_equal(pool.done[0]->error, says_why ? KGYM_E_HOST : KGYM_E_GYM);
+        s.worker = workers;
+        s.nworkers = 1;
+        close_all();
+    }
+}
+
 /* Bytes of a task that a worker has not read when it ends. */
 static void keep_unread_and_send(void)
 {
@@ -686,6 +755,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_head_that_fills_its_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_two_results_for_one_task, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_before_it_is_ready, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_worker_that_cannot_start_costs_no_task, set_up,
+                                        tear_down),
         cmocka_unit_test(test_a_record_that_does_not_fit),
         cmocka_unit_test_setup_teardown(test_last_words_of_a_worker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_descriptors_are_not_taken, set_up, tear_down),

@@ -39,7 +39,8 @@ struct kg_supervisor {
     struct kg_config config;
     char program[4096], trace[4096];
     bool public_only, draining;
-    bool worked; /* a worker has given a result: this host can run them */
+    bool worked;        /* a worker has given a result: this host can run them */
+    int64_t refused_ns; /* workers could not start since then, and none is there; 0: not so */
     struct kg_pool_core *core;
     int ncores;
     char **device; /* names; NULL: the configuration's */
@@ -60,6 +61,15 @@ enum kg_code kg_supervisor_open(struct kg_supervisor *s, const json_t *options,
                                 struct kg_err *err) KG_MUST_USE;
 void kg_supervisor_close(struct kg_supervisor *s);
 
+/* Starts the worker's process where it has none. False: it cannot get a task now. */
+bool kg_supervisor_is_up(struct kg_supervisor *s, struct kg_worker_process *w);
+/* It is tried again in a while. A host that has run workers before may be short of something for a
+ * moment; any other cannot judge, so the pool is broken. */
+void kg_supervisor_cannot_start(struct kg_supervisor *s, struct kg_worker_process *w,
+                                const struct kg_err *e);
+/* The worker that is lost had not read its task, which then waits and counts no loss: another
+ * worker will take it. Where none works, this holds for a minute. */
+bool kg_supervisor_lets_off(struct kg_supervisor *s, struct kg_worker_process *w);
 /* Is this core, an index, the caller's, or will it be once its task has ended? */
 bool kg_supervisor_core_is_taken(const struct kg_supervisor *s, int core);
 /* Tasks to workers that are idle; workers that are needed are started. */

@@ -6,14 +6,12 @@
 #include "base/clock.h"
 #include "gym/eval/evaluate.h"
 #include "gym/pool/result.h"
-#include "gym/pool/settings.h"
 #include "gym/pool/supervisor.h"
 #include "gym/sandbox/sandbox.h"
 
 #define CANCEL_EVERY_MS 50
 #define LOOK_EVERY_MS   20
 #define STOP_NS         INT64_C(5000000000) /* a worker that does not stop its task is killed */
-#define AGAIN_NS        INT64_C(1000000000) /* until a worker that could not start is tried again */
 #define NS_PER_MS       INT64_C(1000000)
 
 void kg_supervisor_fail(struct kg_supervisor *s, struct kg_pool_task *t, const struct kg_err *e)
@@ -41,48 +39,6 @@ static void fail_stopped(struct kg_supervisor *s, struct kg_pool_task *t)
                 json_number_value(json_object_get(t->head, "deadline_s")));
     }
     kg_supervisor_fail(s, t, &e);
-}
-
-/* NULL: no memory. A worker without its device's setting would judge on another one. */
-static json_t *configuration_of(const struct kg_supervisor *s, const struct kg_worker_process *w)
-{
-    json_t *settings = kg_settings_of(&s->config);
-    if (s->ndevices > 0 &&
-        json_array_append_new(settings, json_sprintf("device=%s", s->device[w->device])) != 0) {
-        json_decref(settings);
-        settings = NULL;
-    }
-    return json_pack("{s:o, s:i, s:b, s:s}", "settings", settings, "cpu", s->core[w->core].cpu,
-                     "public", s->public_only, "trace", s->trace);
-}
-
-static void broken(struct kg_supervisor *s, const struct kg_err *e)
-{
-    s->broken = *e;
-    kg_channel_queue_or_end(&s->client, KG_FRAME_BROKEN, kg_frame_put_error(json_object(), e), "",
-                            0);
-}
-
-/* A host that has run workers before may be short of something for a moment. */
-static void cannot_start(struct kg_supervisor *s, struct kg_worker_process *w,
-                         const struct kg_err *e)
-{
-    w->again_ns = kg_clock_ns() + AGAIN_NS;
-    if (!s->worked) {
-        broken(s, e);
-    }
-}
-
-/* Starts the worker's process where it has none. */
-static bool is_up(struct kg_supervisor *s, struct kg_worker_process *w)
-{
-    struct kg_err err = KG_ERR_INIT;
-    if (w->state == KG_WORKER_NONE && kg_clock_ns() >= w->again_ns &&
-        kg_worker_process_start(w, s->program, s->shared[w->device], configuration_of(s, w),
-                                &err) != KG_OK) {
-        cannot_start(s, w, &err);
-    }
-    return w->state == KG_WORKER_IDLE && !w->channel.ended;
 }
 
 /* So many more tasks wait that another will follow even if each worker takes one before, or two. */
@@ -132,7 +88,7 @@ static void feed_one(struct kg_supervisor *s, struct kg_worker_process *w,
         return;
     }
     size_t at = choose(s, w, others);
-    if (at < s->tasks.n && is_up(s, w)) {
+    if (at < s->tasks.n && kg_supervisor_is_up(s, w)) {
         give_task(s, w, kg_pool_tasks_take(&s->tasks, at));
     }
 }
@@ -201,8 +157,9 @@ static void finish(struct kg_supervisor *s, struct kg_worker_process *w, json_t 
     }
 }
 
-/* The worker is gone, or speaks nonsense. Its task waits again, once. */
-static void lost(struct kg_supervisor *s, struct kg_worker_process *w)
+/* The worker is gone, or speaks nonsense. Its task waits again, once; more often where it cannot be
+ * why. why: what the worker said, or NULL. */
+static void lost(struct kg_supervisor *s, struct kg_worker_process *w, const struct kg_err *why)
 {
     struct kg_pool_task *t = w->task;
     struct kg_err e = KG_ERR_INIT;
@@ -214,9 +171,9 @@ static void lost(struct kg_supervisor *s, struct kg_worker_process *w)
     }
     if (t->cancelled || t->late) {
         fail_stopped(s, t);
-    } else if (++t->losses >= KG_POOL_TRIES) {
+    } else if (!kg_supervisor_lets_off(s, w) && ++t->losses >= KG_POOL_TRIES) {
         kg_fail(&e, KG_E_GYM, "the worker died twice while judging this task");
-        kg_supervisor_fail(s, t, &e);
+        kg_supervisor_fail(s, t, why ? why : &e);
     } else if (!kg_pool_tasks_return(&s->tasks, t)) {
         kg_fail(&e, KG_E_LIMIT, "no memory to try the task once more");
         kg_supervisor_fail(s, t, &e);
@@ -244,6 +201,7 @@ static json_t *claim_of(const struct kg_worker_process *w, const struct kg_frame
 static bool hear_frame(struct kg_supervisor *s, struct kg_worker_process *w, struct kg_frame *f)
 {
     struct kg_err e = KG_ERR_INIT;
+    const struct kg_err *why = NULL;
     json_t *claim = claim_of(w, f);
     if (claim) {
         finish(s, w, claim, f);
@@ -251,13 +209,15 @@ static bool hear_frame(struct kg_supervisor *s, struct kg_worker_process *w, str
     }
     if (f->kind == KG_FRAME_READY && !w->ready) {
         w->ready = true;
+        s->refused_ns = 0;
         return true;
     }
     if (f->kind == KG_FRAME_BROKEN && !w->ready && kg_frame_get_error(f->head, &e) != KG_OK &&
         e.code != KG_E_CANCELLED) {
-        cannot_start(s, w, &e);
+        kg_supervisor_cannot_start(s, w, &e);
+        why = &e;
     }
-    lost(s, w);
+    lost(s, w, why);
     return false;
 }
 
@@ -281,7 +241,7 @@ void kg_supervisor_hear(struct kg_supervisor *s, struct kg_worker_process *w)
         }
     } while (good && more);
     if (good && (last || c->ended)) {
-        lost(s, w);
+        lost(s, w, NULL);
     }
 }
 
@@ -314,7 +274,7 @@ static void stop_task(struct kg_supervisor *s, struct kg_worker_process *w, int6
         kg_worker_process_cancel(w);
     } else {
         kill(w->pid, SIGKILL);
-        lost(s, w);
+        lost(s, w, NULL);
     }
 }
 

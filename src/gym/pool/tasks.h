@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "gym/pool/choose.h"
 
-/* How often a worker may die over a task, and how often a supervisor may while a worker has it,
- * before the task ends with an error. */
+/* How often a worker that was ready may die over a task, and how often a supervisor may while a
+ * worker has it, before the task ends with an error. */
 #define KG_POOL_TRIES 2
 
 struct kg_pool_task {
