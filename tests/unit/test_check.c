@@ -29,6 +29,8 @@ static const struct rule_case cases[] = {
      "static void help(void) { }\n" ENTRY},
     {"entry-static", "static\nfloat *relu(void) { return 0; }\n",
      "#ifdef A\nstatic void relu(void) { }\n#endif\n" ENTRY},
+    {"entry-static", "static __attribute__((noinline)) void relu(void) { }\n",
+     "#ifdef A\nstatic\n#endif\n" ENTRY},
     {"entry-unclosed", "void relu(int x) { if (x) { }\n", ENTRY},
     {"entry-unclosed", "void relu(int x", "#define END }\nvoid relu(int x) { END\n"},
     {"entry-twice", ENTRY ENTRY, "#ifdef A\n" ENTRY "#else\n" ENTRY "#endif\n"},
@@ -236,6 +238,11 @@ static const char *const honest[] = {
     "void relu(void) { }\n#pragma weak other = relu\n",
     "static float relu_row(float v) { return v; }\nvoid relu(float *x) { *x = relu_row(*x); "
     "}\n",
+    "#define ROW(n) float n(float v) { return v; }\nstatic ROW(row)\n" ENTRY,
+    "#define ROW float row(float v) { return v; }\nstatic ROW\n" ENTRY,
+    "#define NOTHROW\nstatic float row(float v) NOTHROW { return v; }\n" ENTRY,
+    "#ifdef X\nstatic\n#endif\n" ENTRY,
+    "#ifndef static\n#define static\n#endif\nstatic " ENTRY,
     "struct v { float a; };\nstruct v relu(struct v a) { return a; }\n",
     "int x = 1 ? 2 : 3; _Static_assert(1, \"}\");\n" ENTRY,
 };

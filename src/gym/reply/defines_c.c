@@ -21,6 +21,7 @@ struct scan {
     /* the declaration at hand */
     int tokens;
     bool is_static, is_inline, is_typedef, assigned, linkage_string, renames, mentions;
+    bool static_doubt;  /* its `static` may be a macro, or another declaration's */
     struct kg_tok head; /* the name before its outermost parenthesis */
     bool digraph, function_brace;
     /* the definition at hand */
@@ -47,7 +48,7 @@ static void end_declaration(struct scan *s)
     s->weak |= s->renames && s->mentions;
     s->tokens = 0;
     s->is_static = s->is_inline = s->is_typedef = s->assigned = s->linkage_string = false;
-    s->renames = s->mentions = s->digraph = s->function_brace = false;
+    s->renames = s->mentions = s->digraph = s->function_brace = s->static_doubt = false;
     s->head.kind = KG_TOK_END;
     s->head.len = 0;
     s->state = IN_DECL;
@@ -73,7 +74,8 @@ static void found(struct scan *s, enum kg_defines kind)
 static void end_body(struct scan *s, bool closed, size_t end)
 {
     struct kg_survey *o = s->out;
-    bool doubtful = s->unsure || s->ifs > 0 || s->digraph || s->macros.is_entry;
+    bool doubtful = s->unsure || s->ifs > 0 || s->digraph || s->macros.is_entry ||
+                    (s->is_static && s->static_doubt);
     if (!closed) {
         found(s, s->w.uneven || doubtful ? KG_DEF_UNSURE : KG_DEF_PARTIAL);
         o->line = o->line != 0 ? o->line : s->line;
@@ -137,6 +139,21 @@ static void see_entry(struct scan *s)
                 s->linkage_string || s->static_prototype;
 }
 
+/* A macro may hold a whole function, which needs no semicolon: `static ROW(a)` and then the entry.
+ * The word may be a macro, or stand under a condition that the entry does not stand under. */
+static void see_static(struct scan *s)
+{
+    static const char *const attributes[] = {"__attribute__", "__attribute", NULL};
+    const struct kg_tok t = s->w.tok;
+    if (t.kind == KG_TOK_NAME && s->w.paren == 0 && is(s, "static")) {
+        s->is_static = true;
+        s->static_doubt |= s->w.ifs > 0 || kg_macros_traits(&s->macros, t) != 0;
+    } else if (s->is_static && !s->static_doubt) {
+        bool call = is(s, "(") && s->w.paren == 0 && !kg_tok_in(&s->w.lx, s->w.prev, attributes);
+        s->static_doubt = call || kg_macros_traits(&s->macros, t) != 0;
+    }
+}
+
 static void declaration(struct scan *s)
 {
     static const char *const inlines[] = {"inline", "__inline", "__inline__", NULL};
@@ -148,7 +165,6 @@ static void declaration(struct scan *s)
                    (s->macros.traits & (KG_MACRO_PASTES | KG_MACRO_MENTIONS)) != 0) {
             s->weak = true;
         }
-        s->is_static |= s->w.paren == 0 && is(s, "static");
         s->is_typedef |= is(s, "typedef");
         s->is_inline |= kg_tok_in(&s->w.lx, t, inlines);
         s->renames |= kg_tok_in(&s->w.lx, t, renaming);
@@ -161,6 +177,7 @@ static void declaration(struct scan *s)
     } else if (is(s, "=") && s->w.paren == 0) {
         s->assigned = true;
     }
+    see_static(s);
     s->tokens++;
 }
 
@@ -292,6 +309,7 @@ static void token(struct scan *s)
             return;
         }
         s->function_brace = s->w.prev.len == 1 && s->w.lx.text[s->w.prev.at] == ')';
+        s->static_doubt |= s->is_static; /* maybe a function's body, behind a macro */
     } else {
         declaration(s);
     }
