@@ -90,10 +90,12 @@ static void users_share_a_device_and_one_may_have_it_alone(void **state)
     assert_int_equal(kg_lease_alone(device, true, &c, &cancel, &err), KG_OK);
     assert_int_equal(kg_lease_share(device, &a, &cancel, &err), KG_E_CANCELLED);
     assert_true(a.fd == -1);
-    assert_true(kg_lease_is_closed(device));
+    assert_true(!kg_lease_share_now(device, &a) && a.fd == -1);
     kg_lease_release(&c);
-    assert_true(kg_lease_share(device, &a, &cancel, &err) == KG_OK && !kg_lease_is_closed(device));
+    assert_true(kg_lease_share_now(device, &a) && kg_lease_share_now(device, &b));
+    assert_int_equal(kg_lease_alone(device, true, &c, &cancel, &err), KG_E_CANCELLED);
     kg_lease_release(&a);
+    kg_lease_release(&b);
 }
 
 static void long_uses_may_go_on_beside_one_who_is_alone(void **state)
@@ -146,6 +148,7 @@ static void who_waits_to_be_alone_keeps_new_users_out(void **state)
         _exit(kg_lease_alone(device, true, &alone, NULL, &err) == KG_OK ? 0 : 1);
     }
     assert_int_equal(until_refused(kg_lease_share, device), KG_E_CANCELLED);
+    assert_false(kg_lease_share_now(device, &alone));
     kg_lease_release(&inside);
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);

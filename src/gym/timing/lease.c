@@ -280,21 +280,20 @@ enum kg_code kg_lease_alone(const char *device, bool long_too, struct kg_lease *
     return code;
 }
 
-bool kg_lease_is_closed(const char *device)
+bool kg_lease_share_now(const char *device, struct kg_lease *l)
 {
     struct device_lock d;
     struct kg_err ignored = KG_ERR_INIT;
-    int fd = -1;
+    *l = KG_LEASE_NONE;
     if (open_device_lock(device, false, &d, &ignored) != KG_OK) {
         return false;
     }
-    bool closed = !is_empty(d.queue);
-    if (!closed && kg_lease_open_file(d.path, &fd, &ignored) == KG_OK) {
-        closed = flock(fd, LOCK_SH | LOCK_NB) != 0;
-        close(fd);
+    const struct wanted w = {d.path, LOCK_SH, d.queue, -1, 0, NULL};
+    if (kg_lease_open_file(d.path, &l->fd, &ignored) == KG_OK && try_lock(&w, l->fd) != 0) {
+        kg_lease_release(l);
     }
     close(d.queue);
-    return closed;
+    return l->fd >= 0;
 }
 
 /* Closing a descriptor ends its lock. The files stay: if one were removed, two processes could lock

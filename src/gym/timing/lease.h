@@ -48,8 +48,9 @@ enum kg_code kg_lease_slow(const char *device, struct kg_lease *l, struct kg_err
 /* Waits for the device alone. long_too: no context may be created meanwhile either. */
 enum kg_code kg_lease_alone(const char *device, bool long_too, struct kg_lease *l,
                             const volatile int *cancel, struct kg_err *err) KG_MUST_USE;
-/* Would kg_lease_share have to wait now? For those who should give something back before. */
-bool kg_lease_is_closed(const char *device);
+/* kg_lease_share without waiting. False: it would have to wait, or failed, and *l holds nothing.
+ * For those who should give something back before they wait. */
+bool kg_lease_share_now(const char *device, struct kg_lease *l) KG_MUST_USE;
 void kg_lease_release(struct kg_lease *l); /* may be called twice */
 /* Where the paths of all leases begin: /run/user/UID/kgym-timing.lock or
  * /tmp/kgym-timing-UID.lock. */

@@ -176,6 +176,20 @@ static void canary(const struct kg_worker *w, struct kg_buf *out)
     kg_buf_addf(out, "\n\n%s = %s\n", p->entry, p->reference);
 }
 
+/* Evaluations that have to end before this one gets its place may wait for memory that this worker
+ * holds. So it waits for its place with nothing on the device. */
+static enum kg_code take_place(struct kg_evaluation *e, struct kg_err *err)
+{
+    bool holds = kg_torch_of(e->w)->memory.ledger.held > 0;
+    if (holds && kg_tdevice_place_now(e)) {
+        return KG_OK;
+    }
+    if (holds) {
+        kg_tmemory_drop(e->w);
+    }
+    return kg_tdevice_place(e, err);
+}
+
 static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_torch_run *run = calloc(1, sizeof *run);
@@ -185,11 +199,7 @@ static enum kg_code begin(struct kg_evaluation *e, struct kg_err *err)
     run->cand.port = -1;
     run->device = KG_LEASE_NONE;
     e->run = run;
-    /* Who has to end before may wait for memory that this worker holds. */
-    if (kg_torch_of(e->w)->memory.ledger.held > 0 && kg_tdevice_is_closed(e->w)) {
-        kg_tmemory_drop(e->w);
-    }
-    if (kg_tdevice_place(e, err) != KG_OK) {
+    if (take_place(e, err) != KG_OK) {
         return err->code;
     }
     bool late = !kg_torch_of(e->w)->judge_up;

@@ -54,32 +54,40 @@ void kg_torch_device_release(struct kg_worker *w, struct kg_lease *l)
     }
 }
 
-bool kg_tdevice_is_closed(const struct kg_worker *w)
-{
-    char name[48];
-    snprintf(name, sizeof name, "%s.jobs", kg_torch_of(w)->device);
-    return kg_lease_is_closed(name);
-}
-
 bool kg_tdevice_is_shared(const struct kg_worker *w)
 {
     return !kg_torch_on_cpu(w) || kg_torch_of(w)->test.shared;
 }
 
 /* Jobs of this host that judge on one GPU are there together, unless one of them has to be alone.
- */
-enum kg_code kg_tdevice_place(struct kg_evaluation *e, struct kg_err *err)
+ * False: this device is never shared. name: of the lease for places on it. */
+static bool needs_place(struct kg_evaluation *e, char name[48])
 {
     struct kg_torch *t = kg_torch_of(e->w);
-    struct kg_lease *place = &kg_torch_run_of(e)->device;
-    char name[48];
     t->beside = t->shared = false;
     if (!kg_tdevice_is_shared(e->w)) {
-        return KG_OK;
+        return false;
     }
     e->on_device = true;
-    snprintf(name, sizeof name, "%s.jobs", t->device);
+    snprintf(name, 48, "%s.jobs", t->device);
     t->shared = e->shared = !e->alone;
+    return true;
+}
+
+bool kg_tdevice_place_now(struct kg_evaluation *e)
+{
+    char name[48];
+    return !needs_place(e, name) ||
+           (!e->alone && kg_lease_share_now(name, &kg_torch_run_of(e)->device));
+}
+
+enum kg_code kg_tdevice_place(struct kg_evaluation *e, struct kg_err *err)
+{
+    struct kg_lease *place = &kg_torch_run_of(e)->device;
+    char name[48];
+    if (!needs_place(e, name)) {
+        return KG_OK;
+    }
     return e->alone ? kg_lease_alone(name, false, place, e->w->cancelled, err)
                     : kg_lease_share(name, place, e->w->cancelled, err);
 }

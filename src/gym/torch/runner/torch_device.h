@@ -23,8 +23,8 @@ void kg_torch_device_release(struct kg_worker *w, struct kg_lease *l);
 enum kg_code kg_tdevice_place(struct kg_evaluation *e, struct kg_err *err) KG_MUST_USE;
 /* Do evaluations share the device? On a GPU they do. */
 bool kg_tdevice_is_shared(const struct kg_worker *w);
-/* Must an evaluation wait for its place? */
-bool kg_tdevice_is_closed(const struct kg_worker *w);
+/* The same without waiting. False: it has no place yet. Whoever must be alone may have to wait. */
+bool kg_tdevice_place_now(struct kg_evaluation *e) KG_MUST_USE;
 /* From a place among other evaluations on the device to the device alone, once they have ended;
  * waiting is not the candidate's time. */
 enum kg_code kg_tdevice_alone(struct kg_evaluation *e, struct kg_err *err) KG_MUST_USE;

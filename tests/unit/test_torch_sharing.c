@@ -1,0 +1,136 @@
+/* Workers that share one device: who waits there holds nothing. On the CPU, which is shared, and
+ * whose memory has a ledger, by options of the tests. Skipped where Python lacks torch. */
+#include "torch_eval_rig.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "gym/eval/worker.h"
+#include "gym/torch/executor/torch_worker.h"
+
+#define MB    ((uint64_t)1 << 20)
+#define ALL   (640 * MB)
+#define WAITS 20 /* seconds until a wait that should have ended is given up */
+
+static const char new_affine[] = HEAD FORWARD ANSWER;
+
+static int setup(void **state)
+{
+    (void)state;
+    rig_defaults();
+    config.multi_input = false;
+    config.device_memory_mb = (int64_t)(ALL / MB);
+    return rig_open();
+}
+
+/* A device of which evaluations have a part, as of a GPU. */
+static void share_the_device(void)
+{
+    *kg_torch_test(worker) = (struct kg_torch_test){.shared = true};
+}
+
+static void judge_one(void)
+{
+    struct kg_record r;
+    judge("affine.py", new_affine, KG_ST_FULL, &r);
+    if (r.verdict != KG_V_OK) {
+        fail_msg("%s", r.has_error ? r.error.message : r.message);
+    }
+    kg_record_deinit(&r);
+}
+
+static volatile int too_long;
+
+static void on_alarm(int sig)
+{
+    (void)sig;
+    too_long = 1;
+}
+
+static void limit_wait(void)
+{
+    too_long = 0;
+    signal(SIGALRM, on_alarm);
+    alarm(WAITS);
+}
+
+static struct kg_ledger opened(void)
+{
+    struct kg_ledger l;
+    struct kg_err e = KG_ERR_INIT;
+    assert_int_equal(kg_ledger_open("cpu", &l, &e), KG_OK);
+    return l;
+}
+
+/* Another evaluation, which has a place on the device, or the device alone, and waits for all of
+ * its memory. Ends with 0 once it has got that. */
+static pid_t waits_inside(bool alone)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        struct kg_lease place;
+        struct kg_ledger own;
+        struct kg_err e = KG_ERR_INIT;
+        limit_wait();
+        enum kg_code code = alone ? kg_lease_alone("cpu.jobs", false, &place, &too_long, &e)
+                                  : kg_lease_share("cpu.jobs", &place, &too_long, &e);
+        bool got = code == KG_OK && kg_ledger_open("cpu", &own, &e) == KG_OK &&
+                   kg_ledger_take(&own, ALL, ALL, &too_long, &e) == KG_OK;
+        _exit(got ? 0 : 1);
+    }
+    return child;
+}
+
+static void wait_until_wanted(void)
+{
+    struct kg_ledger l = opened();
+    for (int i = 0; i < 2000 && !kg_ledger_is_wanted(&l); i++) {
+        usleep(5000);
+    }
+    kg_ledger_close(&l);
+}
+
+/* One attempt to judge, which has to be alone or not. */
+static void attempt(bool alone)
+{
+    struct kg_record r;
+    struct kg_err e = KG_ERR_INIT;
+    char path[512];
+    snprintf(path, sizeof path, "%s/affine.py", folder);
+    struct kg_task t = {.problem = path,
+                        .text = new_affine,
+                        .len = strlen(new_affine),
+                        .source = true,
+                        .stop_after = KG_ST_FULL};
+    struct kg_evaluation ev = {.w = worker, .task = &t, .r = &r, .alone = alone};
+    kg_record_init(&r);
+    assert_int_equal(kg_evaluation_attempt(&ev, &e), KG_OK);
+    assert_int_equal(r.stages[KG_ST_FULL].status, KG_SS_PASS);
+    kg_record_deinit(&r);
+}
+
+/* Those who have to end before it gets its place may wait for its memory. */
+static void who_waits_for_a_place_holds_no_memory(void **state)
+{
+    (void)state;
+    need_torch();
+    share_the_device();
+    for (int alone = 0; alone < 2; alone++) {
+        int status = 1;
+        judge_one();
+        assert_true(kg_torch_of(worker)->memory.ledger.held > 0);
+        pid_t child = waits_inside(!alone);
+        wait_until_wanted();
+        attempt(alone);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_waits_for_a_place_holds_no_memory),
+    };
+    return cmocka_run_group_tests(tests, setup, rig_close);
+}
