@@ -100,6 +100,10 @@ static void exported_memory_serves_again(void **state)
     }
     r->d.ops->unexport(&r->d, at[0], false);
     r->d.ops->unexport(&r->d, at[1], true);
+    r->d.ops->trim(&r->d);
+    at[1] = export_one(r, 4u << 20, &n);
+    assert_int_equal(n, 4u << 20); /* not the idle one, which would have served */
+    r->d.ops->unexport(&r->d, at[1], true);
     if (!rig_is_real()) { /* no memory: what is idle goes before that is said */
         void (*break_it)(const char *, int) = rig_fail_hook(r);
         break_it("cuMemCreate", KG_CU_OUT_OF_MEMORY);

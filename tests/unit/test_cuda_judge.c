@@ -410,6 +410,32 @@ static void memory_of_the_gone_serves_again(void **state)
     kg_dj_stop(&j);
 }
 
+static void memory_of_the_gone_is_given_back(void **state)
+{
+    (void)state;
+    rig_choose_fake();
+    for (int trims = 0; trims < 2; trims++) {
+        struct kg_dj j = start_judge("cuda:0");
+        int port;
+        ino_t first = out_of(&j, &port);
+        pid_t pid = fork();
+        if (pid == 0) {
+            _exit(0);
+        }
+        int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        assert_true(pid > 0 && pidfd >= 0);
+        OK(kg_dj_port_attach(&j, port, pidfd, &err));
+        waitpid(pid, NULL, 0);
+        OK(kg_dj_port_end(&j, port, &err));
+        if (trims) {
+            OK(kg_dj_trim(&j, &err));
+        }
+        assert_true((out_of(&j, &port) == first) == !trims);
+        close(pidfd);
+        kg_dj_stop(&j);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +452,7 @@ int main(void)
         cmocka_unit_test(the_seed_of_a_call_that_draws_comes_with_its_release),
         cmocka_unit_test(inputs_that_moved_are_bound_with_the_call),
         cmocka_unit_test(memory_of_the_gone_serves_again),
+        cmocka_unit_test(memory_of_the_gone_is_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,11 @@
 
 #include "gym/eval/worker.h"
 #include "gym/torch/executor/torch_worker.h"
+#include "gym/torch/judging/memory.h"
+#include "gym/torch/runner/torch_zygotes.h"
 
 #define MB    ((uint64_t)1 << 20)
+#define GB    (1024 * MB)
 #define ALL   (640 * MB)
 #define WAITS 20 /* seconds until a wait that should have ended is given up */
 
@@ -19,8 +22,17 @@ static int setup(void **state)
     (void)state;
     rig_defaults();
     config.multi_input = false;
-    config.device_memory_mb = (int64_t)(ALL / MB);
     return rig_open();
+}
+
+static void open_with(int64_t mb)
+{
+    struct kg_err e = KG_ERR_INIT;
+    int cpu = -1;
+    kg_worker_close(worker);
+    config.device_memory_mb = mb;
+    kg_worker_cores(&cpu, 1);
+    assert_int_equal(kg_worker_open(&config, cpu, NULL, &worker, &e), KG_OK);
 }
 
 /* A device of which evaluations have a part, as of a GPU. */
@@ -114,6 +126,7 @@ static void who_waits_for_a_place_holds_no_memory(void **state)
 {
     (void)state;
     need_torch();
+    open_with((int64_t)(ALL / MB));
     share_the_device();
     for (int alone = 0; alone < 2; alone++) {
         int status = 1;
@@ -127,10 +140,46 @@ static void who_waits_for_a_place_holds_no_memory(void **state)
     }
 }
 
+static const char large[] = HEAD "class Model(nn.Module):\n    def forward(self, x):\n        "
+                                 "return torch.softmax(x, dim=1)\n\n\n"
+                                 "def get_inputs():\n    return [torch.randn(8192, 1024)]\n\n\n"
+                                 "def get_init_inputs():\n    return []\n";
+
+/* What is given back others take at once: the runners of the problem before have ended by then, and
+ * regions of those that stay are not given back. */
+static void what_is_given_back_is_free(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_err e = KG_ERR_INIT;
+    uint64_t room;
+    need_torch();
+    put("large.py", large);
+    open_with(4096);
+    judge("large.py",
+          HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+               "        return torch.softmax(x, dim=1)\n",
+          KG_ST_FULL, &r);
+    assert_int_equal(r.verdict, KG_V_OK);
+    kg_record_deinit(&r);
+    struct kg_torch *t = kg_torch_of(worker);
+    kg_torch_leave(worker);
+    assert_true(kg_ledger_try(&t->memory.ledger, 3 * GB, 4 * GB));
+    assert_true(t->last[0].up);
+    uint64_t asked = t->judge.seq;
+    t->after = (struct kg_trunner){.up = true, .in_bytes = GB, .out_bytes = GB};
+    assert_int_equal(kg_tmemory_describe(worker, 0, &room, &e), KG_OK);
+    t->after = (struct kg_trunner){.port = -1};
+    assert_false(t->last[0].up);
+    assert_int_equal(t->judge.seq, asked + 2); /* its port has ended, and the judge keeps nothing */
+    assert_in_range(t->memory.ledger.held, 2 * GB, 3 * GB - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_waits_for_a_place_holds_no_memory),
+        cmocka_unit_test(what_is_given_back_is_free),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

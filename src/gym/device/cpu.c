@@ -121,6 +121,11 @@ static void cpu_unexport(struct kg_device *d, uint64_t at, bool again)
     }
 }
 
+static void cpu_trim(struct kg_device *d)
+{
+    (void)d; /* none waits */
+}
+
 static void cpu_copy(struct kg_device *d, uint64_t dst, uint64_t src, uint64_t bytes)
 {
     (void)d;
@@ -331,6 +336,7 @@ const struct kg_device_ops kg_device_cpu = {
     .free = cpu_free,
     .export = cpu_export,
     .unexport = cpu_unexport,
+    .trim = cpu_trim,
     .copy = cpu_copy,
     .upload = cpu_upload,
     .download = cpu_download,

@@ -241,6 +241,7 @@ const struct kg_device_ops kg_device_cuda = {
     .free = kg_cuda_free,
     .export = kg_cuda_export,
     .unexport = kg_cuda_unexport,
+    .trim = kg_cuda_trim,
     .copy = kg_cuda_copy,
     .upload = kg_cuda_upload,
     .download = kg_cuda_download,

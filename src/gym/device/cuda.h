@@ -100,6 +100,7 @@ void kg_cuda_free(struct kg_device *d, uint64_t at);
 enum kg_code kg_cuda_export(struct kg_device *d, uint64_t *bytes, bool read_only, uint64_t *at,
                             int *fd, struct kg_err *err);
 void kg_cuda_unexport(struct kg_device *d, uint64_t at, bool again);
+void kg_cuda_trim(struct kg_device *d);
 void kg_cuda_copy(struct kg_device *d, uint64_t dst, uint64_t src, uint64_t bytes);
 void kg_cuda_upload(struct kg_device *d, uint64_t dst, const void *src, uint64_t bytes);
 enum kg_code kg_cuda_download(struct kg_device *d, void *dst, uint64_t src, uint64_t bytes,

@@ -158,6 +158,11 @@ void kg_cuda_unexport(struct kg_device *d, uint64_t at, bool again)
     }
 }
 
+void kg_cuda_trim(struct kg_device *d)
+{
+    drop_idle(kg_cuda_of(d), 0);
+}
+
 void kg_cuda_copy(struct kg_device *d, uint64_t dst, uint64_t src, uint64_t bytes)
 {
     struct kg_cuda *c = kg_cuda_of(d);

@@ -69,6 +69,7 @@ struct kg_device_ops {
                            int *fd, struct kg_err *err);
     /* again: no other process has the region any more, so export() may return it again, zeroed. */
     void (*unexport)(struct kg_device *d, uint64_t at, bool again);
+    void (*trim)(struct kg_device *d); /* frees the regions that wait for export() */
 
     void (*copy)(struct kg_device *d, uint64_t dst, uint64_t src, uint64_t bytes); /* (async) */
     /* Copies from or to host memory. upload may be asynchronous only if it has read src before it

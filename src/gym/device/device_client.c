@@ -100,6 +100,12 @@ enum kg_code kg_dj_port_end(struct kg_dj *j, int port, struct kg_err *err)
     return tell(j, &req, err);
 }
 
+enum kg_code kg_dj_trim(struct kg_dj *j, struct kg_err *err)
+{
+    struct kg_djm_req req = {.op = KG_DJM_TRIM};
+    return tell(j, &req, err);
+}
+
 enum kg_code kg_dj_bandwidth(struct kg_dj *j, struct kg_err *err)
 {
     struct kg_djm_req req = {.op = KG_DJM_BANDWIDTH};

@@ -139,6 +139,9 @@ enum kg_dj_keeps { KG_DJ_DOUBLES, KG_DJ_APART, KG_DJ_APART_ON_HOST, KG_DJ_KEEPS 
  * little. */
 enum kg_code kg_dj_cap(struct kg_dj *j, uint64_t bytes, enum kg_dj_keeps keeps, uint64_t runners,
                        struct kg_err *err) KG_MUST_USE;
+/* Frees the regions of ended runners that the judge keeps for the next ones (kg_dj_port_end):
+ * before somebody else is told that there is memory. */
+enum kg_code kg_dj_trim(struct kg_dj *j, struct kg_err *err) KG_MUST_USE;
 /* Measures facts.bandwidth again. Others may have used the device when the judge started. */
 enum kg_code kg_dj_bandwidth(struct kg_dj *j, struct kg_err *err) KG_MUST_USE;
 

@@ -28,6 +28,7 @@ static const char *const op_names[KG_DJM_OPS] = {
     [KG_DJM_CHOICE] = "choice",
     [KG_DJM_EDIT_DRAWN] = "edit as drawn",
     [KG_DJM_TOUCH] = "touch",
+    [KG_DJM_TRIM] = "trim",
 };
 
 const char *kg_djm_op_name(uint32_t op)

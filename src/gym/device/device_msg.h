@@ -36,6 +36,7 @@ enum kg_djm_op {
     KG_DJM_CHOICE,
     KG_DJM_EDIT_DRAWN,
     KG_DJM_TOUCH,
+    KG_DJM_TRIM,
     KG_DJM_OPS
 };
 

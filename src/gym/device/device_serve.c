@@ -78,6 +78,19 @@ static enum kg_code close_port(struct kg_dj_state *s, const struct kg_djm_req *r
     return code;
 }
 
+static enum kg_code trim(struct kg_dj_state *s)
+{
+    s->dev.ops->trim(&s->dev);
+    return KG_OK;
+}
+
+static enum kg_code bandwidth(struct kg_dj_state *s, struct kg_djm_rep *rep, struct kg_err *err)
+{
+    enum kg_code code = s->dev.ops->bandwidth(&s->dev, err);
+    rep->facts = s->dev.facts;
+    return code;
+}
+
 static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req, int *fds,
                              int nfds, struct kg_djm_rep *rep, int out_fds[3], int *nout,
                              struct kg_err *err)
@@ -97,6 +110,8 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
         return set_cap(s, req);
     case KG_DJM_CLOSE:
         return close_port(s, req, err);
+    case KG_DJM_TRIM:
+        return trim(s);
     case KG_DJM_BEGIN:
         return kg_dj_do_begin(s, req, err);
     case KG_DJM_FILL:
@@ -114,9 +129,7 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
     case KG_DJM_TOUCH:
         return kg_dj_do_edit(s, req, err);
     case KG_DJM_BANDWIDTH:
-        code = s->dev.ops->bandwidth(&s->dev, err);
-        rep->facts = s->dev.facts;
-        return code;
+        return bandwidth(s, rep, err);
     case KG_DJM_RUN:
         return kg_dj_do_run(s, req, &rep->report, err);
     case KG_DJM_SELF:

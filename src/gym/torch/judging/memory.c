@@ -1,31 +1,19 @@
-/* The plan of a device's memory, and the worker's part of its ledger. */
+/* The plan of a device's memory, and room within it. */
 #include "gym/torch/judging/memory.h"
 
 #include <inttypes.h>
 
-#include "base/clock.h"
 #include "gym/torch/judging/cases_private.h"
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/memory_needs.h"
-#include "gym/torch/runner/spare_runner.h"
-#include "gym/torch/runner/torch_device.h"
-#include "gym/torch/runner/torch_runner.h"
+#include "gym/torch/judging/memory_private.h"
 #include "gym/torch/runner/torch_zygotes.h"
 
 #define MB        ((uint64_t)1 << 20)
-#define CONTEXT   (600 * MB) /* of the driver, for each process */
-#define CONTEXTS  5          /* judge, reference, candidate, null runner, spare runner */
-#define POOL      (64 * MB)  /* port.c: what PyTorch's pool has besides the answers */
 #define DESCRIBES 8          /* times the inputs' bytes, while a task is described */
 #define FEW       (256 * MB) /* inputs of a problem that is not described */
 #define DEFAULT   4 /* the part of a device that a judge may take where nothing is planned */
 #define COPIES    3 /* of inputs on every rung: the judge's, and in two regions */
-#define LEFT_FREE 4 /* this part of a device is left for those that need the least */
-/* A worker without work gives back what somebody waits for after so long. One with work does it
- * between two evaluations, once somebody has waited for so long: to set a problem up again costs
- * seconds, so jobs that need a little more than there is must not take turns at each evaluation. */
-#define IDLE_NS     1000000000
-#define PATIENCE_NS 20000000000
 /* Times the state, of a case whose call changes it: masters, what the reference leaves in float and
  * in double, and a candidate's. */
 #define LEFT 6
@@ -41,17 +29,6 @@ static bool has_ledger(const struct kg_worker *w)
     return kg_torch_of(w)->judge.facts.clock || w->config.device_memory_mb > 0;
 }
 
-static uint64_t contexts(const struct kg_torch *t)
-{
-    return t->judge.facts.clock ? CONTEXTS * CONTEXT : 0;
-}
-
-/* answers: for how many OUT has room where calls allocate in it. */
-static uint64_t port(const struct kg_torch *t, uint64_t in, uint64_t out, uint64_t answers)
-{
-    return t->judge.facts.clock ? in + answers * out + POOL : in + out;
-}
-
 static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, struct kg_tsizes *out)
 {
     const struct kg_task_desc *d = &s->desc;
@@ -60,7 +37,7 @@ static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, st
     *out = (struct kg_tsizes){.state = d->state_bytes,
                               .changes = d->updates_state,
                               .parts = d->nstate > KG_TWIRE_LEAVES,
-                              .contexts = contexts(t),
+                              .contexts = kg_tmemory_contexts(t),
                               .part = kg_dj_part(&t->judge.facts)};
     kg_tinstance_null_regions(s, &out->in, &out->answer);
     for (size_t i = 0; i < d->noutputs; i++) {
@@ -69,128 +46,10 @@ static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, st
     out->call = d->call_bytes > 0 ? d->call_bytes : out->answer;
     kg_tinstance_regions(w, s, true, &ref_in, &ref_out);
     kg_tinstance_regions(w, s, false, &in, &answer);
-    out->ports = port(t, ref_in, ref_out, 2) + port(t, in, answer, 2);
-    out->ports_short = port(t, ref_in, ref_out, 1) + port(t, in, answer, 1);
+    out->ports = kg_tmemory_port(t, ref_in, ref_out, 2) + kg_tmemory_port(t, in, answer, 2);
+    out->ports_short = kg_tmemory_port(t, ref_in, ref_out, 1) + kg_tmemory_port(t, in, answer, 1);
     uint64_t joined = kg_tinstance_joined(s);
     out->joined = joined > ref_out ? joined - ref_out : 0;
-}
-
-/* --- the ledger --- */
-
-void kg_tmemory_drop(struct kg_worker *w)
-{
-    struct kg_torch *t = kg_torch_of(w);
-    struct kg_lease l = KG_LEASE_NONE;
-    struct kg_err ignored = KG_ERR_INIT;
-    if (t->judge_up) {
-        (void)!kg_torch_device_acquire(w, &l, &ignored);
-        kg_dj_stop(&t->judge);
-        t->judge_up = false;
-    }
-    kg_tspare_drop(w);
-    kg_trunner_stop(w, &t->null);
-    for (int k = 0; k < KG_INSTANCES; k++) {
-        struct kg_tinstance *s = &t->instance[k];
-        kg_trunner_stop(w, &s->ref);
-        s->ready = s->state_made[0] = s->state_made[1] = false;
-        s->state_loaded = -1;
-        for (int law = 0; law < KG_TL_COUNT; law++) {
-            s->cases[law].ready = false;
-        }
-    }
-    kg_torch_end_last(w);
-    t->quiet_of = NULL;
-    kg_torch_device_release(w, &l);
-    kg_ledger_give(&t->memory.ledger);
-}
-
-void kg_tmemory_yield(struct kg_worker *w)
-{
-    struct kg_torch *t = kg_torch_of(w);
-    if (!t || t->memory.ledger.held == 0) {
-        return;
-    }
-    struct kg_tmemory *m = &t->memory;
-    int64_t now = kg_clock_ns();
-    if (!kg_ledger_is_wanted(&m->ledger)) {
-        m->wanted_ns = 0;
-        return;
-    }
-    m->wanted_ns = m->wanted_ns > 0 ? m->wanted_ns : now;
-    if (now - m->used_ns > IDLE_NS || now - m->wanted_ns > PATIENCE_NS) {
-        kg_tmemory_drop(w);
-        m->wanted_ns = 0;
-    }
-}
-
-void kg_tmemory_left(struct kg_worker *w)
-{
-    const struct kg_tmemory *m = &kg_torch_of(w)->memory;
-    if (m->ledger.held > 0 && kg_ledger_is_wanted(&m->ledger)) {
-        kg_tmemory_drop(w);
-    }
-}
-
-void kg_tmemory_used(struct kg_worker *w)
-{
-    kg_torch_of(w)->memory.used_ns = kg_clock_ns();
-}
-
-/* What other programs have taken is no part of it. That shows only while no job of ours is there
- * to take any. */
-static enum kg_code open_ledger(struct kg_worker *w, struct kg_err *err)
-{
-    struct kg_torch *t = kg_torch_of(w);
-    struct kg_tmemory *m = &t->memory;
-    if (m->open) {
-        return KG_OK;
-    }
-    if (kg_ledger_open(t->device, &m->ledger, err) != KG_OK) {
-        return err->code;
-    }
-    uint64_t all = (uint64_t)t->judge.facts.memory_bytes,
-             set = (uint64_t)w->config.device_memory_mb;
-    uint64_t left = (uint64_t)t->judge.facts.free_bytes + (t->judge.facts.clock ? CONTEXT : 0);
-    bool first = kg_ledger_others(&m->ledger, all) == 0;
-    m->open = true;
-    m->capacity = set > 0 ? set * MB : first && left < all ? left : all;
-    return KG_OK;
-}
-
-/* What the judge has on the device now, with the contexts. */
-static uint64_t on_device(const struct kg_torch *t)
-{
-    return contexts(t) + (t->judge_up ? (uint64_t)t->judge.bytes : 0);
-}
-
-/* Is there so much, and a part of the device besides for those that need less? */
-static bool is_roomy(const struct kg_tmemory *m, uint64_t bytes)
-{
-    return bytes + kg_ledger_others(&m->ledger, m->capacity) <=
-           m->capacity - m->capacity / LEFT_FREE;
-}
-
-/* Holds what is wanted where that is easily had, else what is needed, and no more than is wanted:
- * describing a problem takes more than to judge it. Who must wait has nothing on the device
- * meanwhile. */
-static enum kg_code hold(struct kg_worker *w, uint64_t need, uint64_t want, struct kg_err *err)
-{
-    struct kg_torch *t = kg_torch_of(w);
-    struct kg_tmemory *m = &t->memory;
-    uint64_t most = want > on_device(t) ? want : on_device(t);
-    if (m->ledger.held > most) {
-        (void)kg_ledger_try(&m->ledger, most, m->capacity);
-        return KG_OK;
-    }
-    bool wanted = m->ledger.held >= want ||
-                  (is_roomy(m, want) && kg_ledger_try(&m->ledger, want, m->capacity));
-    if (wanted || m->ledger.held >= need || kg_ledger_try(&m->ledger, need, m->capacity)) {
-        return KG_OK;
-    }
-    kg_tmemory_drop(w);
-    return kg_ledger_take(&m->ledger, need, m->capacity, w->cancelled, err) == KG_OK
-               ? kg_torch_judge(w, err)
-               : err->code;
 }
 
 /* So many bytes, rounded up where there is room for that. */
@@ -222,20 +81,20 @@ enum kg_code kg_tmemory_describe(struct kg_worker *w, uint64_t inputs, uint64_t 
     if (!has_ledger(w)) {
         return KG_OK;
     }
-    if (open_ledger(w, err) != KG_OK) {
+    if (kg_tmemory_open(w, err) != KG_OK) {
         return err->code;
     }
-    uint64_t least = contexts(t) + COPIES * inputs;
+    uint64_t least = kg_tmemory_contexts(t) + COPIES * inputs;
     if (least > t->memory.capacity) {
         return refuse(w, least, err);
     }
     uint64_t few = FEW < t->memory.capacity / 32 ? FEW : t->memory.capacity / 32;
-    uint64_t want = contexts(t) + DESCRIBES * (inputs > few ? inputs : few);
+    uint64_t want = kg_tmemory_contexts(t) + DESCRIBES * (inputs > few ? inputs : few);
     want = whole_pages(want, t->memory.capacity); /* a card is seldom a whole number of them */
-    if (hold(w, want, want, err) != KG_OK) {
+    if (kg_tmemory_hold(w, want, want, err) != KG_OK) {
         return err->code;
     }
-    *room = inputs > 0 ? UINT64_MAX : (t->memory.ledger.held - contexts(t)) / DESCRIBES;
+    *room = inputs > 0 ? UINT64_MAX : (t->memory.ledger.held - kg_tmemory_contexts(t)) / DESCRIBES;
     return KG_OK;
 }
 
@@ -259,7 +118,7 @@ enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s, struct
     if (!has_ledger(w)) {
         return KG_OK;
     }
-    if (open_ledger(w, err) != KG_OK) {
+    if (kg_tmemory_open(w, err) != KG_OK) {
         return err->code;
     }
     s->slices = 0; /* those of an earlier plan would count */
@@ -273,7 +132,8 @@ enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s, struct
     bool alone = t->judge.facts.clock && !t->shared;
     uint64_t want = alone ? m->capacity : kg_tneeds_reservation(&n, m->rung, m->capacity);
     uint64_t need = alone ? want : kg_tneeds_bare(&n, m->rung, m->capacity);
-    if (hold(w, whole_pages(need, m->capacity), whole_pages(want, m->capacity), err) != KG_OK) {
+    if (kg_tmemory_hold(w, whole_pages(need, m->capacity), whole_pages(want, m->capacity), err) !=
+        KG_OK) {
         return err->code;
     }
     struct kg_tshares share = kg_tneeds_shares(&n, m->rung, m->ledger.held);
