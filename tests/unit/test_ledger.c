@@ -42,6 +42,7 @@ static void pages_are_taken_and_given(void **state)
     assert_int_equal(a.held, 6 * PAGE);
     assert_int_equal(kg_ledger_others(&b, ALL), 6 * PAGE);
     assert_int_equal(kg_ledger_others(&a, ALL), 0); /* its own are not others' */
+    assert_true(kg_ledger_is_held(&b) && !kg_ledger_is_held(&a));
     assert_false(kg_ledger_try(&b, 5 * PAGE, ALL));
     assert_int_equal(b.held, 0);
     assert_int_equal(kg_ledger_others(&a, ALL), 0); /* all or nothing */
@@ -54,6 +55,8 @@ static void pages_are_taken_and_given(void **state)
     assert_false(kg_ledger_try(&b, 9 * PAGE, ALL)); /* in vain: it keeps what it has */
     assert_int_equal(b.held, 8 * PAGE);
     assert_int_equal(kg_ledger_others(&a, ALL), 8 * PAGE);
+    kg_ledger_give(&b);
+    assert_false(kg_ledger_is_held(&a));
     kg_ledger_close(&b);
     kg_ledger_close(&a);
     kg_ledger_close(&a);

@@ -140,6 +140,74 @@ static void who_waits_for_a_place_holds_no_memory(void **state)
     }
 }
 
+/* A device of 64 GB with so much free, as a judge finds it that starts. A neighbour, another job,
+ * may go meanwhile, or come. */
+static uint64_t free_bytes;
+static struct kg_ledger neighbour;
+static bool neighbour_comes;
+
+static enum kg_code started(const struct kg_dj_spec *spec, struct kg_dj *out, struct kg_err *err)
+{
+    enum kg_code code = kg_dj_start(spec, out, err);
+    out->facts.clock = true;
+    out->facts.memory_bytes = (int64_t)(64 * GB);
+    out->facts.free_bytes = (int64_t)free_bytes;
+    kg_ledger_give(&neighbour);
+    return !neighbour_comes || kg_ledger_try(&neighbour, 8 * GB, 64 * GB) ? code : KG_E_GYM;
+}
+
+/* How much jobs may take together, to a worker whose judge starts now; the neighbour has its part
+ * before, or after, and none when memory for so many bytes of inputs is asked for. */
+static uint64_t capacity_of(uint64_t is_free, bool has, bool comes, uint64_t inputs)
+{
+    struct kg_err e = KG_ERR_INIT;
+    uint64_t room;
+    kg_executor_torch.forget(worker, KG_FORGET_JUDGE);
+    free_bytes = is_free;
+    neighbour_comes = comes;
+    assert_true(!has || kg_ledger_try(&neighbour, 8 * GB, 64 * GB));
+    assert_int_equal(kg_torch_judge(worker, &e), KG_OK);
+    kg_ledger_give(&neighbour);
+    neighbour_comes = false;
+    assert_int_equal(kg_tmemory_describe(worker, inputs, &room, &e), KG_OK);
+    return kg_torch_of(worker)->memory.capacity;
+}
+
+/* Memory that another job has when the judge starts is not lost to this one for ever, and neither
+ * is what another program has. */
+static void a_neighbour_makes_the_device_no_smaller(void **state)
+{
+    (void)state;
+    const uint64_t context = 600 * MB;
+    open_with(0);
+    *kg_torch_test(worker) = (struct kg_torch_test){.shared = true, .start = started};
+    neighbour = opened();
+    assert_int_equal(capacity_of(GB, true, false, 0), 64 * GB);
+    assert_int_equal(capacity_of(GB, false, true, 0), 64 * GB);
+    assert_int_equal(capacity_of(40 * GB, false, false, 0), 40 * GB + context);
+    assert_int_equal(capacity_of(GB, true, false, 0), 40 * GB + context);
+    assert_int_equal(capacity_of(50 * GB, false, false, 0), 50 * GB + context);
+    assert_int_equal(capacity_of(64 * GB, false, false, 0), 64 * GB);
+    kg_ledger_close(&neighbour);
+}
+
+/* Before a problem is refused for want of memory that other programs have, the judge looks again.
+ */
+static void what_was_taken_is_looked_for_again(void **state)
+{
+    (void)state;
+    struct kg_err e = KG_ERR_INIT;
+    uint64_t room;
+    open_with(0);
+    *kg_torch_test(worker) = (struct kg_torch_test){.shared = true, .start = started};
+    neighbour = opened();
+    assert_int_equal(capacity_of(10 * GB, false, false, 0), 10 * GB + 600 * MB);
+    free_bytes = 30 * GB;
+    assert_int_equal(kg_tmemory_describe(worker, 4 * GB, &room, &e), KG_OK);
+    assert_int_equal(kg_torch_of(worker)->memory.capacity, 30 * GB + 600 * MB);
+    kg_ledger_close(&neighbour);
+}
+
 static const char large[] = HEAD "class Model(nn.Module):\n    def forward(self, x):\n        "
                                  "return torch.softmax(x, dim=1)\n\n\n"
                                  "def get_inputs():\n    return [torch.randn(8192, 1024)]\n\n\n"
@@ -179,6 +247,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_waits_for_a_place_holds_no_memory),
+        cmocka_unit_test(a_neighbour_makes_the_device_no_smaller),
+        cmocka_unit_test(what_was_taken_is_looked_for_again),
         cmocka_unit_test(what_is_given_back_is_free),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);

@@ -26,9 +26,9 @@ static bool lock(const struct kg_ledger *l, short type, uint64_t at, uint64_t n)
     return fcntl(l->fd, F_OFD_SETLK, &f) == 0;
 }
 
-static bool is_free(const struct kg_ledger *l, uint64_t at)
+static bool is_free(const struct kg_ledger *l, uint64_t at, uint64_t n)
 {
-    struct flock f = range(F_WRLCK, at, 1);
+    struct flock f = range(F_WRLCK, at, n);
     return fcntl(l->fd, F_OFD_GETLK, &f) != 0 || f.l_type == F_UNLCK;
 }
 
@@ -151,14 +151,19 @@ bool kg_ledger_try(struct kg_ledger *l, uint64_t bytes, uint64_t capacity)
 
 bool kg_ledger_is_wanted(const struct kg_ledger *l)
 {
-    return l->fd >= 0 && !is_free(l, WAITING);
+    return l->fd >= 0 && !is_free(l, WAITING, 1);
+}
+
+bool kg_ledger_is_held(const struct kg_ledger *l)
+{
+    return l->fd >= 0 && !is_free(l, FIRST, KG_LEDGER_PAGES);
 }
 
 uint64_t kg_ledger_others(const struct kg_ledger *l, uint64_t capacity)
 {
     uint64_t all = pages_in(capacity), n = 0;
     for (uint64_t p = 0; p < all; p++) {
-        n += !is_free(l, FIRST + p);
+        n += !is_free(l, FIRST + p, 1);
     }
     return n * KG_LEDGER_PAGE;
 }

@@ -40,6 +40,7 @@ enum kg_code kg_ledger_take(struct kg_ledger *l, uint64_t bytes, uint64_t capaci
 bool kg_ledger_try(struct kg_ledger *l, uint64_t bytes, uint64_t capacity);
 void kg_ledger_give(struct kg_ledger *l);
 bool kg_ledger_is_wanted(const struct kg_ledger *l); /* somebody else waits */
+bool kg_ledger_is_held(const struct kg_ledger *l);   /* somebody else has pages */
 /* Bytes of the first `capacity` that others hold now. */
 uint64_t kg_ledger_others(const struct kg_ledger *l, uint64_t capacity);
 

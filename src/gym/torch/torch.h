@@ -106,6 +106,7 @@ struct kg_tmemory {
     bool open;         /* the ledger */
     int64_t used_ns;   /* end of the last evaluation */
     int64_t wanted_ns; /* since when somebody has been seen to wait; 0: nobody */
+    uint64_t left;     /* bytes that the judge found free when no other job had any; 0: none did */
     uint64_t capacity; /* bytes that all jobs may take together */
     uint64_t judge;    /* most that the judge may hold; bytes of one case with its answers */
     uint64_t one_case;

@@ -85,7 +85,8 @@ enum kg_code kg_tmemory_describe(struct kg_worker *w, uint64_t inputs, uint64_t 
         return err->code;
     }
     uint64_t least = kg_tmemory_contexts(t) + COPIES * inputs;
-    if (least > t->memory.capacity) {
+    if (least > t->memory.capacity &&
+        (!kg_tmemory_look_again(w, least) || least > t->memory.capacity)) {
         return refuse(w, least, err);
     }
     uint64_t few = FEW < t->memory.capacity / 32 ? FEW : t->memory.capacity / 32;
@@ -126,6 +127,9 @@ enum kg_code kg_tmemory_plan(struct kg_worker *w, struct kg_tinstance *s, struct
     kg_tneeds_of(&z, &n);
     bool slices = may_slice(&s->desc) && !s->whole;
     m->rung = kg_tneeds_rung(&n, slices, m->capacity);
+    if (m->rung == KG_TM_NONE && kg_tmemory_look_again(w, n.least[KG_TM_LAST])) {
+        m->rung = kg_tneeds_rung(&n, slices, m->capacity);
+    }
     if (m->rung == KG_TM_NONE) {
         return refuse(w, n.least[KG_TM_LAST], err);
     }

@@ -88,25 +88,36 @@ void kg_tmemory_used(struct kg_worker *w)
     kg_torch_of(w)->memory.used_ns = kg_clock_ns();
 }
 
-/* What other programs have taken is no part of it. That shows only while no job of ours is there
- * to take any. */
+/* Another capacity would not count the pages that are held already. */
 enum kg_code kg_tmemory_open(struct kg_worker *w, struct kg_err *err)
 {
-    struct kg_torch *t = kg_torch_of(w);
-    struct kg_tmemory *m = &t->memory;
-    if (m->open) {
-        return KG_OK;
-    }
-    if (kg_ledger_open(t->device, &m->ledger, err) != KG_OK) {
+    const struct kg_torch *t = kg_torch_of(w);
+    struct kg_tmemory *m = &kg_torch_of(w)->memory;
+    if (!m->open && kg_ledger_open(t->device, &m->ledger, err) != KG_OK) {
         return err->code;
+    }
+    m->open = true;
+    if (m->ledger.held > 0) {
+        return KG_OK;
     }
     uint64_t all = (uint64_t)t->judge.facts.memory_bytes,
              set = (uint64_t)w->config.device_memory_mb;
-    uint64_t left = (uint64_t)t->judge.facts.free_bytes + (t->judge.facts.clock ? CONTEXT : 0);
-    bool first = kg_ledger_others(&m->ledger, all) == 0;
-    m->open = true;
-    m->capacity = set > 0 ? set * MB : first && left < all ? left : all;
+    uint64_t left = m->left + (t->judge.facts.clock ? CONTEXT : 0);
+    m->capacity = set > 0 ? set * MB : m->left > 0 && left < all ? left : all;
     return KG_OK;
+}
+
+bool kg_tmemory_look_again(struct kg_worker *w, uint64_t need)
+{
+    const struct kg_torch *t = kg_torch_of(w);
+    struct kg_err ignored = KG_ERR_INIT;
+    uint64_t before = t->memory.capacity, all = (uint64_t)t->judge.facts.memory_bytes;
+    if (w->config.device_memory_mb > 0 || before >= all || need > all) {
+        return false;
+    }
+    kg_tmemory_drop(w);
+    return kg_torch_judge(w, &ignored) == KG_OK && kg_tmemory_open(w, &ignored) == KG_OK &&
+           t->memory.capacity > before;
 }
 
 static uint64_t regions_of(const struct kg_torch *t, const struct kg_trunner *s)

@@ -104,18 +104,33 @@ int kg_torch_across(const cpu_set_t *allowed, int cpu)
     return cpu;
 }
 
+/* Has another job memory of the device? Where that cannot be told it may have. */
+static bool memory_is_held(struct kg_torch *t)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    struct kg_tmemory *m = &t->memory;
+    m->open = m->open || kg_ledger_open(t->device, &m->ledger, &ignored) == KG_OK;
+    return !m->open || kg_ledger_is_held(&m->ledger);
+}
+
+/* Memory that is not free then is other programs', unless a job of ours had some before it looked
+ * or after. */
 enum kg_code kg_torch_judge(struct kg_worker *w, struct kg_err *err)
 {
     struct kg_torch *t = kg_torch_of(w);
     if (t->judge_up) {
         return KG_OK;
     }
+    bool shows = kg_tdevice_is_shared(w) && !memory_is_held(t);
     int cpu = kg_torch_on_cpu(w) ? w->cpu : kg_torch_across(&w->allowed, w->cpu);
     struct kg_dj_spec spec = {.device = t->device, .cpu = cpu, .cancelled = w->cancelled};
     if ((t->test.start ? t->test.start : kg_dj_start)(&spec, &t->judge, err) != KG_OK) {
         return err->code;
     }
     t->judge_up = true;
+    if (shows && !memory_is_held(t)) {
+        t->memory.left = (uint64_t)t->judge.facts.free_bytes;
+    }
     return KG_OK;
 }
 
