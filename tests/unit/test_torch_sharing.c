@@ -3,11 +3,16 @@
 #include "torch_eval_rig.h"
 
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "gym/eval/worker.h"
 #include "gym/torch/executor/torch_worker.h"
+#include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/memory.h"
+#include "gym/torch/judging/torch_candidate.h"
 #include "gym/torch/runner/torch_zygotes.h"
 
 #define MB    ((uint64_t)1 << 20)
@@ -243,6 +248,109 @@ static void what_is_given_back_is_free(void **state)
     assert_in_range(t->memory.ledger.held, 2 * GB, 3 * GB - 1);
 }
 
+/* Somebody who is timed has the device alone for a second. */
+struct timed {
+    atomic_bool begun, over;
+};
+
+static pid_t is_timed(struct timed *t)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        struct kg_lease l;
+        struct kg_err e = KG_ERR_INIT;
+        bool got = kg_lease_alone("cpu", true, &l, NULL, &e) == KG_OK;
+        atomic_store(&t->begun, true);
+        usleep(1000000);
+        atomic_store(&t->over, true);
+        _exit(got ? 0 : 1);
+    }
+    for (int i = 0; i < 4000 && !atomic_load(&t->begun); i++) {
+        usleep(1000);
+    }
+    return child;
+}
+
+/* A reference is built, and a task described, while nobody is timed; then others may be. */
+static void no_reference_is_set_up_beside_who_is_timed(void **state)
+{
+    (void)state;
+    need_torch();
+    open_with(0);
+    judge_one();
+    struct kg_torch *t = kg_torch_of(worker);
+    struct kg_tinstance *s = &t->instance[KG_INSTANCE_PUBLISHED];
+    struct timed *timed =
+        mmap(NULL, 2 * sizeof *timed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(timed != MAP_FAILED);
+    t->judge.facts.clock = true;
+    for (int describes = 0; describes < 2; describes++) {
+        struct kg_err e = KG_ERR_INIT;
+        struct kg_task_desc d;
+        struct kg_lease l;
+        json_t *reply = NULL, *consts = json_pack("{s:i}", "rows", 17);
+        volatile int cancel = 1;
+        int status = 1;
+        pid_t child = is_timed(&timed[describes]);
+        enum kg_code code = describes ? kg_tinstance_describe(worker, s, consts, true, &d, &e)
+                                      : kg_tinstance_rebuild(worker, s, 1, &reply, &e);
+        if (code != KG_OK) {
+            fail_msg("%s", e.message);
+        }
+        assert_true(atomic_load(&timed[describes].over));
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        assert_int_equal(kg_lease_alone("cpu", true, &l, &cancel, &e), KG_OK);
+        kg_lease_release(&l);
+        assert_false(t->judge.held);
+        if (describes) {
+            kg_task_deinit(&d);
+        }
+        json_decref(reply);
+        json_decref(consts);
+    }
+    t->judge.facts.clock = false;
+    munmap(timed, 2 * sizeof *timed);
+}
+
+/* A candidate comes while somebody is timed, and the reference has to be built for it. */
+static void waiting_for_the_reference_is_no_time_of_the_candidate(void **state)
+{
+    (void)state;
+    need_torch();
+    open_with(0);
+    judge_one();
+    struct kg_torch *t = kg_torch_of(worker);
+    struct kg_tinstance *s = &t->instance[KG_INSTANCE_PUBLISHED];
+    struct timed *timed =
+        mmap(NULL, sizeof *timed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(timed != MAP_FAILED);
+    struct kg_record r;
+    struct kg_err e = KG_ERR_INIT;
+    struct kg_task task = {.text = new_affine, .stop_after = KG_ST_COMPILE};
+    struct kg_evaluation ev = {
+        .w = worker, .task = &task, .r = &r, .code = new_affine, .code_len = strlen(new_affine)};
+    kg_record_init(&r);
+    kg_rng_init(&ev.rng, ev.key, 0);
+    assert_int_equal(kg_executor_torch.begin(&ev, &e), KG_OK);
+    int64_t deadline = ev.deadline_ns = kg_clock_ns() + 600000000000;
+    int status = 1;
+    t->judge.facts.clock = true;
+    s->ready = false;
+    pid_t child = is_timed(timed);
+    enum kg_stage_result step = kg_tcandidate_start(&ev, s, KG_ST_COMPILE, &e);
+    t->judge.facts.clock = false;
+    kg_executor_torch.stop(&ev);
+    assert_int_equal(step, KG_STAGE_PASS);
+    assert_true(atomic_load(&timed->over));
+    assert_true(ev.deadline_ns - deadline > 300000000);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    kg_rng_deinit(&ev.rng);
+    kg_record_deinit(&r);
+    munmap(timed, sizeof *timed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +358,8 @@ int main(void)
         cmocka_unit_test(a_neighbour_makes_the_device_no_smaller),
         cmocka_unit_test(what_was_taken_is_looked_for_again),
         cmocka_unit_test(what_is_given_back_is_free),
+        cmocka_unit_test(no_reference_is_set_up_beside_who_is_timed),
+        cmocka_unit_test(waiting_for_the_reference_is_no_time_of_the_candidate),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

@@ -32,10 +32,9 @@ static int first_id(const struct kg_tinstance *s)
     return (int)s->kind * IDS;
 }
 
-static int64_t deadline(const struct kg_worker *w)
+static int64_t allowed_ns(const struct kg_worker *w)
 {
-    double s = w->config.torch_deadline_compile + w->config.torch_first_call;
-    return kg_clock_ns() + (int64_t)(s * 1e9);
+    return (int64_t)((w->config.torch_deadline_compile + w->config.torch_first_call) * 1e9);
 }
 
 enum kg_code kg_tinstance_tell(struct kg_worker *w, struct kg_tinstance *s,
@@ -45,9 +44,11 @@ enum kg_code kg_tinstance_tell(struct kg_worker *w, struct kg_tinstance *s,
     struct kg_trunner *ref = &s->ref;
     struct kg_pyanswer a;
     uint64_t seed = kg_torch_protocol(w)->seed ? kg_torch_protocol(w)->seed : KG_TINSTANCE_SEED;
-    kg_pyrunner_command(&ref->runner, command, request, seed, deadline(w), &a);
+    enum kg_code code = kg_trunner_set_up(w, ref, command, request, seed, allowed_ns(w), &a, err);
     json_decref(request);
-    enum kg_code code = KG_OK;
+    if (code != KG_OK) {
+        return code;
+    }
     if (a.status == KG_PY_PROTOCOL) {
         kg_trunner_stop(w, ref);
         code = kg_fail(err, KG_E_PROBLEM, "%s: the reference breaks the protocol (%s)",
@@ -223,8 +224,9 @@ static enum kg_code fill_part(struct kg_worker *w, struct kg_tinstance *s, int s
     size_t from = part * KG_TWIRE_LEAVES, left = d->nstate - from;
     int n = left < KG_TWIRE_LEAVES ? (int)left : KG_TWIRE_LEAVES;
     struct kg_dj_report rep;
-    struct kg_dj_call call = {
-        .port = s->ref.port, .command = KG_TC_SNAPSHOT, .deadline_ns = deadline(w)};
+    struct kg_dj_call call = {.port = s->ref.port,
+                              .command = KG_TC_SNAPSHOT,
+                              .deadline_ns = kg_clock_ns() + allowed_ns(w)};
     kg_tstate_part(&call, -1, d->nstate, part);
     if (kg_treference_ask(w, s, call, "reading its state", &rep, err) != KG_OK) {
         return err->code;

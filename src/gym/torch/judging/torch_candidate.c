@@ -173,7 +173,10 @@ enum kg_stage_result kg_tcandidate_start(struct kg_evaluation *e, struct kg_tins
         return KG_STAGE_PASS;
     }
     kg_tcandidate_stop(e);
-    return kg_tinstance_open(e->w, s, err) == KG_OK ? bring_up(e, s, stage, err) : KG_STAGE_ERROR;
+    int64_t since = kg_clock_ns();
+    enum kg_code code = kg_tinstance_open(e->w, s, err);
+    kg_evaluation_excuse(e, since); /* the reference's time, and its wait for the device */
+    return code == KG_OK ? bring_up(e, s, stage, err) : KG_STAGE_ERROR;
 }
 
 static void keep_output(struct kg_evaluation *e, const struct kg_pyrunner *run)

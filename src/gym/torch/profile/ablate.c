@@ -119,10 +119,11 @@ static int bound_call(struct kg_tprofiling *s, enum kg_tlaw law, json_t *names)
     struct kg_evaluation *e = s->e;
     struct kg_tcase *c;
     struct kg_dj_report rep;
-    int64_t window;
+    int64_t window, since = kg_clock_ns();
     if (kg_tcase_ready(e->w, kg_torch_run_of(e)->instance, law, &c, s->err) != KG_OK) {
         return -1;
     }
+    kg_evaluation_excuse(e, since);
     enum kg_stage_result step =
         kg_tcandidate_start(e, kg_torch_run_of(e)->instance, KG_ST_PROFILE, s->err);
     if (step == KG_STAGE_PASS && kg_torch_run_of(e)->instance->desc.updates_state) {

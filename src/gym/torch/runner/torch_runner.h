@@ -29,6 +29,12 @@ enum kg_code kg_trunner_booted(struct kg_worker *w, struct kg_trunner *s, struct
 /* So much of its OUT from now on, until the next time: before it builds a module. */
 enum kg_code kg_trunner_use(struct kg_worker *w, const struct kg_trunner *s, uint64_t out_bytes,
                             struct kg_err *err) KG_MUST_USE;
+/* LOAD, DESCRIBE or BUILD for a reference. The last two use the device for long, like a boot, so
+ * nobody is timed meanwhile. It has `ns` from then on: waiting does not count. Errors are of the
+ * wait; without one *a is the caller's to end. */
+enum kg_code kg_trunner_set_up(struct kg_worker *w, struct kg_trunner *s, enum kg_tcommand command,
+                               const json_t *request, uint64_t seed, int64_t ns,
+                               struct kg_pyanswer *a, struct kg_err *err) KG_MUST_USE;
 void kg_trunner_stop(struct kg_worker *w, struct kg_trunner *s); /* idempotent */
 /* Most memory on the host that a runner may have: of the problem's reference, or a candidate's. */
 int64_t kg_trunner_memory_mb(const struct kg_worker *w, bool reference);

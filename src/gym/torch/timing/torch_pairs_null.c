@@ -7,11 +7,15 @@
 #include "gym/torch/timing/torch_pairs.h"
 
 static enum kg_code tell(struct kg_worker *w, struct kg_trunner *side, enum kg_tcommand command,
-                         json_t *request, int64_t deadline_ns, struct kg_err *err)
+                         json_t *request, int64_t ns, struct kg_err *err)
 {
     struct kg_pyanswer a;
-    kg_pyrunner_command(&side->runner, command, request, KG_TINSTANCE_SEED, deadline_ns, &a);
+    enum kg_code code =
+        kg_trunner_set_up(w, side, command, request, KG_TINSTANCE_SEED, ns, &a, err);
     json_decref(request);
+    if (code != KG_OK) {
+        return code;
+    }
     bool good = a.status == KG_PY_ANSWERED && a.said == KG_TA_OK;
     kg_pyanswer_deinit(&a);
     return good ? KG_OK
@@ -27,7 +31,7 @@ static enum kg_code start(struct kg_worker *w, struct kg_tinstance *instance,
     uint64_t in, out;
     int id;
     struct kg_dj_report rep;
-    int64_t deadline = kg_clock_ns() + opt->call_ns + opt->first_call_ns;
+    int64_t ns = opt->call_ns + opt->first_call_ns;
     kg_tinstance_regions(w, instance, true, &in, &out);
     if (kg_trunner_start(w, false, kg_torch_of(w)->problem_file, in, out, side, err) != KG_OK) {
         return err->code;
@@ -39,18 +43,18 @@ static enum kg_code start(struct kg_worker *w, struct kg_tinstance *instance,
         json_object_set(load, "consts", instance->consts);
         json_object_set(build, "consts", instance->consts);
     }
-    if (tell(w, side, KG_TC_LOAD, load, deadline, err) != KG_OK) {
+    if (tell(w, side, KG_TC_LOAD, load, ns, err) != KG_OK) {
         json_decref(build);
         return err->code;
     }
-    if (tell(w, side, KG_TC_BUILD, build, deadline, err) != KG_OK ||
+    if (tell(w, side, KG_TC_BUILD, build, ns, err) != KG_OK ||
         kg_tinstance_state(w, instance, 0, &id, err) != KG_OK) {
         return err->code;
     }
-    struct kg_dj_call c = {
-        .port = side->port, .command = KG_TC_STATE, .seed = 1, .deadline_ns = deadline};
+    struct kg_dj_call c = {.port = side->port, .command = KG_TC_STATE, .seed = 1};
     enum kg_code code = KG_OK;
     for (size_t part = 0; code == KG_OK && part < kg_tstate_parts(instance->desc.nstate); part++) {
+        c.deadline_ns = kg_clock_ns() + ns;
         kg_tstate_part(&c, id, instance->desc.nstate, part);
         code = kg_dj_run(&kg_torch_of(w)->judge, &c, &rep, err) == KG_OK
                    ? kg_treference_check(w, side, "loading parameters", &rep, err)
