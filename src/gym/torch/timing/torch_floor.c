@@ -91,21 +91,14 @@ static void ask(struct kg_worker *w, struct kg_tinstance *s)
     json_decref(reply);
 }
 
-enum kg_code kg_tfloor_learn(struct kg_evaluation *e, struct kg_err *err)
+void kg_tfloor_learn(struct kg_evaluation *e)
 {
     struct kg_tinstance *s = kg_torch_run_of(e)->instance;
-    struct kg_lease lease = KG_LEASE_NONE;
     int64_t since = kg_clock_ns();
-    if (s->edited != 0) {
-        return KG_OK;
+    if (s->edited == 0) {
+        ask(e->w, s);
+        kg_evaluation_excuse(e, since);
     }
-    if (kg_torch_device_acquire(e->w, &lease, err) != KG_OK) {
-        return err->code;
-    }
-    ask(e->w, s);
-    kg_torch_device_release(e->w, &lease);
-    kg_evaluation_excuse(e, since);
-    return KG_OK;
 }
 
 void kg_tfloor_accuse(struct kg_evaluation *e, const struct kg_tpairs_result *res, int processes)

@@ -22,8 +22,8 @@ enum kg_code kg_tfloor_retake(struct kg_evaluation *e, const struct kg_tpairs_op
                               struct kg_err *err) KG_MUST_USE;
 /* Asks the reference which of 64 random elements its answer needs, once for an instance. It takes
  * up to half a minute, so it is for who would be accused. What goes wrong leaves the floor as it
- * is. Without a candidate's process. Errors: the device's lease only. */
-enum kg_code kg_tfloor_learn(struct kg_evaluation *e, struct kg_err *err) KG_MUST_USE;
+ * is. Without a candidate's process, and without the device's lease. */
+void kg_tfloor_learn(struct kg_evaluation *e);
 /* The verdict, and evidence. */
 void kg_tfloor_accuse(struct kg_evaluation *e, const struct kg_tpairs_result *res, int processes);
 

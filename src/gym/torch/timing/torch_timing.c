@@ -286,7 +286,8 @@ static enum kg_stage_result measure(struct kg_evaluation *e, const struct kg_tpa
         o = null_test(e, opt, err) != KG_OK ? ERROR : kg_tfloor_below(e, &res) ? o : DONE;
     }
     if (o == SUSPECT_FLOOR) { /* nor for what its answer does not need */
-        o = kg_tfloor_learn(e, err) != KG_OK ? ERROR : kg_tfloor_below(e, &res) ? o : DONE;
+        kg_tfloor_learn(e);
+        o = kg_tfloor_below(e, &res) ? o : DONE;
     }
     if (suspect(o)) {
         accuse(e, o, &res);
