@@ -229,7 +229,8 @@ static void half_types_are_read(void **state)
     }
 }
 
-/* model.safetensors of m, changed: 'm' without a tensor, 'e' with one more, 's' of another shape.
+/* model.safetensors of m, changed: 'm' without a tensor, 'e' with one more, 's' of another shape,
+ * 'h' with a head too, 'r' with a head of one row less.
  * The folder is one of others: no DONE, no state.json. */
 static void write_changed(const char *dir, const struct lm_model *m, char how)
 {
@@ -247,6 +248,10 @@ static void write_changed(const char *dir, const struct lm_model *m, char how)
     } else if (how == 'e') {
         items[n] = items[n - 1];
         items[n++].name = "model.layers.9.mlp.up_proj.weight";
+    } else if (how == 'h' || how == 'r') {
+        items[n] = items[0]; /* the embedding has its shape */
+        items[n].shape[0] -= how == 'r';
+        items[n++].name = "lm_head.weight";
     } else {
         items[n - 1].shape[0]--;
     }
@@ -269,6 +274,26 @@ static void other_tensors_are_refused(void **state)
     refused(name, KG_E_INPUT, "model.layers.9.mlp.up_proj.weight", "model.safetensors");
     write_changed(name, m, 's');
     refused(name, KG_E_INPUT, last, "[52, 24]");
+    lm_model_destroy(m);
+}
+
+/* Qwen3-0.6B is tied, and its files hold the head as well. */
+static void a_tied_head_that_is_stored_is_left_alone(void **state)
+{
+    char name[4100];
+    struct lm_model *m = make(lm_test_qwen2(), false);
+    assert_true(m->cfg.tied);
+    snprintf(name, sizeof name, "%s", in_folder(state, "a"));
+    save(name, m, NULL, &plain);
+    assert_int_equal(unlink(in_folder(state, "a/DONE")), 0);
+    assert_int_equal(unlink(in_folder(state, "a/state.json")), 0);
+    write_changed(name, m, 'h');
+    struct lm_model *back = load(name);
+    assert_int_equal(back->base.n, m->base.n);
+    assert_memory_equal(back->base.w, m->base.w, m->base.n * sizeof *m->base.w);
+    lm_model_destroy(back);
+    write_changed(name, m, 'r');
+    refused(name, KG_E_INPUT, "tensor lm_head.weight has shape [", "model.safetensors");
     lm_model_destroy(m);
 }
 
@@ -492,6 +517,7 @@ int main(void)
         IN_FOLDER(ten_steps_are_five_a_save_and_five),
         IN_FOLDER(half_types_are_read),
         IN_FOLDER(other_tensors_are_refused),
+        IN_FOLDER(a_tied_head_that_is_stored_is_left_alone),
         IN_FOLDER(a_hostile_configuration_costs_no_memory),
         IN_FOLDER(broken_folders_are_refused),
         IN_FOLDER(a_crash_between_files_is_refused),

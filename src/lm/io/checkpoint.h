@@ -2,7 +2,8 @@
  * go on with the same bits.
  *
  *   model    config.json, model.safetensors under the names of Hugging Face; a tied head is not
- *            stored, so transformers reads the folder
+ *            stored, so transformers reads the folder (folders of others may store it: it is not
+ *            read)
  *   adapter  adapter_config.json, adapter_model.safetensors, as PEFT reads and writes them
  *   both     tokenizer.json, optim.safetensors (moments of AdamW), state.json (counters, what the
  *            caller gave), DONE (all files and their bytes)

@@ -99,21 +99,41 @@ enum kg_code lm_checkpoint_check(const char *dir, struct kg_err *err)
     return code;
 }
 
-static enum kg_code check_extra(const struct lm_shards *s, const struct lm_tensor *want, int n,
-                                struct kg_err *err)
+/* The head of a tied model is its embedding. Some folders, those of Qwen3-0.6B and 1.7B among them,
+ * store it a second time. That copy is not read, as in transformers and vLLM. */
+static enum kg_code check_tied_head(const char *file, const struct lm_st_tensor *t,
+                                    const struct lm_config *c, struct kg_err *err)
+{
+    char text[2][128];
+    const int64_t shape[2] = {c->vocab, c->hidden};
+    return t->rank == 2 && memcmp(t->shape, shape, sizeof shape) == 0
+               ? KG_OK
+               : kg_fail(err, KG_E_INPUT, "%s: tensor %s has shape %s; config.json needs %s", file,
+                         t->name, lm_st_shape_text(t->shape, t->rank, text[0], sizeof text[0]),
+                         lm_st_shape_text(shape, 2, text[1], sizeof text[1]));
+}
+
+static enum kg_code check_extra(const struct lm_shards *s, const struct lm_config *c,
+                                const struct lm_tensor *want, int n, struct kg_err *err)
 {
     for (size_t i = 0; i < lm_shards_files(s); i++) {
         const struct lm_st *file = lm_shards_file(s, i);
         for (size_t k = 0; k < lm_st_count(file); k++) {
-            const char *name = lm_st_at(file, k)->name;
+            const struct lm_st_tensor *t = lm_st_at(file, k);
             int at = 0;
-            while (at < n && strcmp(want[at].name, name) != 0) {
+            while (at < n && strcmp(want[at].name, t->name) != 0) {
                 at++;
             }
-            if (at == n) {
+            if (at < n) {
+                continue;
+            }
+            if (!c->tied || strcmp(t->name, "lm_head.weight") != 0) {
                 return kg_fail(err, KG_E_INPUT,
                                "%s: tensor %.100s has no place in the model of config.json",
-                               lm_st_source(file), name);
+                               lm_st_source(file), t->name);
+            }
+            if (check_tied_head(lm_st_source(file), t, c, err) != KG_OK) {
+                return err->code;
             }
         }
     }
@@ -123,7 +143,8 @@ static enum kg_code check_extra(const struct lm_shards *s, const struct lm_tenso
 /* Before a model is made, so that a configuration cannot ask for more memory than the files hold.
  */
 static enum kg_code check_tensors(const char *dir, const struct lm_shards *s,
-                                  const struct lm_tensor *want, int n, struct kg_err *err)
+                                  const struct lm_config *c, const struct lm_tensor *want, int n,
+                                  struct kg_err *err)
 {
     char text[2][128];
     for (int i = 0; i < n; i++) {
@@ -142,7 +163,7 @@ static enum kg_code check_tensors(const char *dir, const struct lm_shards *s,
                            lm_st_shape_text(shape, want[i].rank, text[1], sizeof text[1]));
         }
     }
-    return check_extra(s, want, n, err);
+    return check_extra(s, c, want, n, err);
 }
 
 static enum kg_code check_weights(const char *dir, const struct lm_shards *s,
@@ -158,7 +179,7 @@ static enum kg_code check_weights(const char *dir, const struct lm_shards *s,
         return kg_fail_memory(err, KG_E_HOST, "%s: this machine is out of memory", dir);
     }
     lm_names_fill(c, want);
-    code = check_tensors(dir, s, want, n, err);
+    code = check_tensors(dir, s, c, want, n, err);
     free(want);
     return code;
 }
