@@ -112,6 +112,39 @@ static void refuses_other_adapters(void **state)
                    "a: \"((.|..)+)+[!?]\" takes too long to match");
 }
 
+/* Initial values that change the base: such an adapter is wrong beside the base as it is stored. */
+static void initial_values_that_change_the_base_are_refused(void **state)
+{
+    static const char *const names[] = {"pissa", "pissa_niter_16", "olora", "corda", "loftq"};
+    static const char *const good[] = {"null",         "true",           "false",
+                                       "\"gaussian\"", "\"orthogonal\"", "\"eva\""};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char with[80], message[400];
+        snprintf(with, sizeof with, "\"init_lora_weights\":\"%s\"", names[i]);
+        snprintf(
+            message, sizeof message,
+            "a: \"init_lora_weights\" is \"%s\", which may change the weights of the base too: "
+            "not supported; in PEFT, save it converted to plain LoRA "
+            "(path_initial_model_for_weight_conversion), or merge it into its base",
+            names[i]);
+        expect_refusal("\"init_lora_weights\":true", with, message);
+    }
+    expect_refusal("\"init_lora_weights\":true", "\"init_lora_weights\":2",
+                   "a: \"init_lora_weights\" is neither true, false nor a name");
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct kg_err err = KG_ERR_INIT;
+        struct lm_peft p;
+        char text[400];
+        int n = snprintf(text, sizeof text,
+                         "{\"peft_type\":\"LORA\",\"r\":8,\"lora_alpha\":16,"
+                         "\"target_modules\":[\"q_proj\"],\"init_lora_weights\":%s}",
+                         good[i]);
+        assert_int_equal(lm_peft_parse(text, (size_t)n, "a", &model, &p, &err), KG_OK);
+        lm_peft_deinit(&p);
+    }
+}
+
 /* Ranks that differ between layers, written and read back. */
 static void comes_back_as_written(void **state)
 {
@@ -191,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_and_patterns_name_projections),
         cmocka_unit_test(refuses_other_adapters),
+        cmocka_unit_test(initial_values_that_change_the_base_are_refused),
         cmocka_unit_test_setup_teardown(comes_back_as_written, new_folder, drop_folder),
         cmocka_unit_test_setup_teardown(files_that_disagree_are_refused, new_folder, drop_folder),
     };

@@ -2,7 +2,8 @@
  * Seven projections of each layer can carry an adapter y += scale * B (A x), with A [rank, in] and
  * B [out, rank]. Reads target_modules as a list, a regular expression or "all-linear",
  * rank_pattern, alpha_pattern and use_rslora; refuses, by name, every other kind: dora, biases,
- * saved modules, target parameters, some layers only, adapters on embeddings or head. */
+ * saved modules, target parameters, some layers only, adapters on embeddings or head, and initial
+ * values that change the base (PiSSA, OLoRA, CorDA, LoftQ). */
 #ifndef KG_LM_IO_PEFT_H
 #define KG_LM_IO_PEFT_H
 

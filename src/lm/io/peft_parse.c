@@ -263,6 +263,34 @@ static bool check_absent(const struct reader *r)
     return true;
 }
 
+/* Some kinds of initial values (PiSSA, OLoRA, CorDA, LoftQ) change the base as well: PEFT takes a
+ * part out of its weights, and does so again when it loads the adapter. Beside the base as it is
+ * stored, the numbers of such an adapter are wrong. The names below leave the base as it is. */
+static bool check_initial(const struct reader *r)
+{
+    static const char *const plain[] = {"gaussian", "orthogonal", "eva"};
+    const json_t *v = json_object_get(r->j, "init_lora_weights");
+    const char *name = json_string_value(v);
+    char what[300];
+    if (v == NULL || json_is_null(v) || json_is_boolean(v)) {
+        return true;
+    }
+    if (name == NULL) {
+        return refuse(r, "init_lora_weights", "is neither true, false nor a name");
+    }
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        if (strcmp(name, plain[i]) == 0) {
+            return true;
+        }
+    }
+    snprintf(what, sizeof what,
+             "is \"%.40s\", which may change the weights of the base too: not supported; in PEFT, "
+             "save it converted to plain LoRA (path_initial_model_for_weight_conversion), or merge "
+             "it into its base",
+             name);
+    return refuse(r, "init_lora_weights", what);
+}
+
 static bool read_all(const struct reader *r)
 {
     const char *type = json_string_value(json_object_get(r->j, "peft_type"));
@@ -276,7 +304,8 @@ static bool read_all(const struct reader *r)
     }
     r->p->rslora = json_is_true(json_object_get(r->j, "use_rslora"));
     snprintf(r->p->base, sizeof r->p->base, "%s", base == NULL ? "" : base);
-    return check_absent(r) && read_dropout(r) && mark_targets(r) && read_sizes(r);
+    return check_absent(r) && check_initial(r) && read_dropout(r) && mark_targets(r) &&
+           read_sizes(r);
 }
 
 enum kg_code lm_peft_parse(const char *text, size_t len, const char *source,
