@@ -100,10 +100,13 @@ static void a_run_goes_on(void **state)
     rig_says("another configuration");
     rig_expect(2, "flock parts $K sft --resume --out parts");
     rig_says("another process runs in this folder");
-    /* a save that was killed leaves its half beside the checkpoint, and a line of metrics half */
+    /* a save that was killed leaves its half beside the checkpoint, the checkpoint under another
+     * name where two folders cannot be exchanged, and a line of metrics half */
     rig_expect(0, "mkdir parts/checkpoint.tmp.1 && touch parts/checkpoint.tmp.1/state.json; "
+                  "mv parts/checkpoint parts/checkpoint.replaced; "
                   "printf '{\"step\":8,\"los' >>parts/metrics.jsonl; "
-                  "$K sft --resume --out parts && [ ! -e parts/checkpoint.tmp.1 ]");
+                  "$K sft --resume --out parts && [ ! -e parts/checkpoint.tmp.1 ] && "
+                  "[ ! -e parts/checkpoint.replaced ]");
     rig_expect(0, "cmp whole/model/model.safetensors parts/model/model.safetensors");
     rig_expect(0, "for r in whole parts; do sed 's/\"seconds\":[^,]*,//' $r/metrics.jsonl >$r.m; "
                   "done; cmp whole.m parts.m");
@@ -125,6 +128,8 @@ static void a_broken_checkpoint(void **state)
                   "truncate -s -4 broken/checkpoint/optim.safetensors; "
                   "$K sft --resume --out broken");
     rig_says("optim.safetensors");
+    rig_expect(2, "mv broken/checkpoint broken/checkpoint.replaced; $K sft --resume --out broken");
+    rig_says("checkpoint.replaced/optim.safetensors");
 }
 
 static void an_adapter(void **state)

@@ -100,10 +100,17 @@ static void damaged(void **state)
     rig_bad(&o, KG_E_INPUT, "damaged/trajectories.jsonl: has 100 bytes, and had");
     assert_int_equal(system("mv kept damaged/trajectories.jsonl; mv damaged/checkpoint/DONE d"), 0);
     rig_bad(&o, KG_E_INPUT, "damaged/checkpoint: not a whole checkpoint: it has no DONE");
-    assert_int_equal(system("mv d damaged/checkpoint/DONE; printf '{\"key\":\"' >> "
-                            "damaged/verdicts.jsonl; mkdir damaged/checkpoint.tmp.1"),
+    assert_int_equal(
+        system("cd damaged; mv ../d checkpoint/DONE; mv checkpoint/optim.safetensors d; "
+               "mv checkpoint checkpoint.replaced"),
+        0);
+    rig_bad(&o, KG_E_INPUT, "damaged/checkpoint.replaced/optim.safetensors: ");
+    assert_int_equal(system("cd damaged; mv d checkpoint.replaced/optim.safetensors; "
+                            "printf '{\"key\":\"' >> verdicts.jsonl; mkdir checkpoint.tmp.1"),
                      0);
-    rig_good(&o); /* half a line of the journal, and half a checkpoint, are left out */
+    /* half a line of the journal, and half a checkpoint, are left out; the whole one comes back */
+    rig_good(&o);
+    assert_false(kg_file_exists("damaged/checkpoint.replaced"));
     assert_false(kg_file_exists("damaged/checkpoint.tmp.1"));
     rig_same_run("whole", "damaged");
     const struct rig_options again = {

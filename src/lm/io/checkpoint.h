@@ -9,8 +9,10 @@
  *            caller gave), DONE (all files and their bytes)
  *
  * A save writes a folder beside the final one, with DONE last, syncs it and renames it; a
- * checkpoint of that name is exchanged in the same rename. A crash leaves the old one or the new
- * one, and a folder without DONE is refused. Folders of others, without state.json, need no DONE.
+ * checkpoint of that name is exchanged in the same rename. File systems that cannot exchange (NFS,
+ * CephFS, 9p) take two renames: the old one is DIR.replaced meanwhile, and reading puts it back
+ * where a crash left no DIR. So a crash leaves the old one or the new one, and a folder without
+ * DONE is refused. Folders of others, without state.json, need no DONE.
  *
  * Not thread safe per model. Messages name the file and the tensor or key. */
 #ifndef KG_LM_IO_CHECKPOINT_H
@@ -46,6 +48,13 @@ struct lm_checkpoint {
  * KG_E_HOST (memory). */
 enum kg_code lm_checkpoint_save(const char *dir, const struct lm_model *m, struct lm_trainer *t,
                                 const struct lm_checkpoint *o, struct kg_err *err) KG_MUST_USE;
+
+/* Puts dir back where a save was killed between its two renames; else does nothing. The functions
+ * below do so first; call it before you ask whether dir is there. Errors: KG_E_INPUT (DIR.replaced
+ * is not whole), KG_E_IO. */
+enum kg_code lm_checkpoint_recover(const char *dir, struct kg_err *err) KG_MUST_USE;
+/* dir goes, and what a killed save left beside it. Errors: KG_E_IO. */
+enum kg_code lm_checkpoint_remove(const char *dir, struct kg_err *err) KG_MUST_USE;
 
 /* Whether dir is complete: DONE is there and every file has the bytes that it names; or it is a
  * folder of others. Errors: KG_E_INPUT, KG_E_NOT_FOUND, KG_E_IO. */

@@ -1,12 +1,10 @@
-/* Reading a checkpoint: DONE first, then tensors, each of which must be wanted and there. */
-#include <errno.h>
+/* Reading a checkpoint: DONE first (checkpoint_place.c), then tensors, each of which must be wanted
+ * and there. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "lm/io/checkpoint.h"
 #include "lm/io/checkpoint_form.h"
@@ -14,90 +12,6 @@
 #include "lm/io/peft.h"
 #include "lm/io/shards.h"
 #include "lm/model/names.h"
-
-/* An object of ours: its format is checked. */
-static enum kg_code read_json(const char *dir, const char *name, json_t **out, struct kg_err *err)
-{
-    char path[PATH_MAX];
-    struct kg_buf text;
-    *out = NULL;
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    kg_buf_init(&text, LM_CHECKPOINT_MAX);
-    enum kg_code code = kg_file_read(path, &text, err);
-    code = code == KG_OK ? kg_json_parse(text.data, text.len, path, out, err) : code;
-    kg_buf_deinit(&text);
-    if (code != KG_OK) {
-        return code;
-    }
-    const char *format = json_string_value(json_object_get(*out, "format"));
-    if (format == NULL || strcmp(format, LM_CHECKPOINT_FORMAT) != 0) {
-        json_decref(*out);
-        *out = NULL;
-        return kg_fail(err, KG_E_INPUT, "%s: \"format\" is not " LM_CHECKPOINT_FORMAT, path);
-    }
-    return KG_OK;
-}
-
-static bool has(const char *dir, const char *name)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return kg_file_exists(path);
-}
-
-static enum kg_code check_sizes(const char *dir, const json_t *files, struct kg_err *err)
-{
-    char path[PATH_MAX];
-    struct stat st;
-    const char *name;
-    const json_t *size;
-    json_object_foreach((json_t *)(uintptr_t)files, name, size)
-    {
-        if (strchr(name, '/') != NULL || strlen(name) > 255) {
-            return kg_fail(err, KG_E_INPUT, "%s/" LM_CHECKPOINT_DONE ": names a file elsewhere",
-                           dir);
-        }
-        snprintf(path, sizeof path, "%s/%s", dir, name);
-        if (stat(path, &st) != 0) {
-            return kg_fail(err, KG_E_INPUT, "%s: %s, and " LM_CHECKPOINT_DONE " lists it", path,
-                           strerror(errno));
-        }
-        if (!json_is_integer(size) || json_integer_value(size) != st.st_size) {
-            return kg_fail(err, KG_E_INPUT,
-                           "%s: has %lld bytes, not the number that " LM_CHECKPOINT_DONE " lists",
-                           path, (long long)st.st_size);
-        }
-    }
-    return KG_OK;
-}
-
-enum kg_code lm_checkpoint_check(const char *dir, struct kg_err *err)
-{
-    json_t *done;
-    if (strlen(dir) > PATH_MAX - LM_CHECKPOINT_ROOM) {
-        return kg_fail(err, KG_E_IO, "%s: path too long", dir);
-    }
-    if (!kg_file_exists(dir)) {
-        return kg_fail(err, KG_E_NOT_FOUND, "%s: no such folder", dir);
-    }
-    if (!has(dir, LM_CHECKPOINT_DONE)) {
-        return has(dir, LM_CHECKPOINT_STATE)
-                   ? kg_fail(err, KG_E_INPUT,
-                             "%s: not a whole checkpoint: it has no " LM_CHECKPOINT_DONE, dir)
-                   : KG_OK;
-    }
-    enum kg_code code = read_json(dir, LM_CHECKPOINT_DONE, &done, err);
-    if (code != KG_OK) {
-        return code;
-    }
-    const json_t *files = json_object_get(done, "files");
-    code = json_object_get(files, LM_CHECKPOINT_STATE) != NULL
-               ? check_sizes(dir, files, err)
-               : kg_fail(err, KG_E_INPUT, "%s/" LM_CHECKPOINT_DONE ": does not list %s", dir,
-                         LM_CHECKPOINT_STATE);
-    json_decref(done);
-    return code;
-}
 
 /* The head of a tied model is its embedding. Some folders, those of Qwen3-0.6B and 1.7B among them,
  * store it a second time. That copy is not read, as in transformers and vLLM. */
@@ -252,10 +166,10 @@ static enum kg_code check_base(const char *dir, const struct lm_model *m, struct
 {
     char hash[KG_SHA256_HEX];
     json_t *j;
-    if (!has(dir, LM_CHECKPOINT_STATE)) {
+    if (!lm_checkpoint_has(dir, LM_CHECKPOINT_STATE)) {
         return KG_OK;
     }
-    enum kg_code code = read_json(dir, LM_CHECKPOINT_STATE, &j, err);
+    enum kg_code code = lm_checkpoint_read_json(dir, LM_CHECKPOINT_STATE, &j, err);
     if (code != KG_OK) {
         return code;
     }
@@ -358,7 +272,7 @@ enum kg_code lm_checkpoint_resume(const char *dir, struct lm_trainer *t, json_t 
 {
     json_t *state;
     enum kg_code code = lm_checkpoint_check(dir, err);
-    code = code == KG_OK ? read_json(dir, LM_CHECKPOINT_STATE, &state, err) : code;
+    code = code == KG_OK ? lm_checkpoint_read_json(dir, LM_CHECKPOINT_STATE, &state, err) : code;
     if (code != KG_OK) {
         return code;
     }

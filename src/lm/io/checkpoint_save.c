@@ -1,7 +1,7 @@
-/* Writing a checkpoint: a folder beside the final one, DONE last, sync, one rename. */
+/* Writing a checkpoint: a folder beside the final one, DONE last, sync, and then
+ * its place (checkpoint_place.c). */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,17 +166,6 @@ static enum kg_code write_done(const char *dir, struct kg_err *err)
     return code;
 }
 
-static enum kg_code sync_folder(const char *dir, struct kg_err *err)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool good = fd >= 0 && fsync(fd) == 0;
-    int why = errno;
-    if (fd >= 0) {
-        close(fd);
-    }
-    return good ? KG_OK : kg_fail(err, KG_E_IO, "%s: cannot write to disk: %s", dir, strerror(why));
-}
-
 /* state.json first: from then on the folder is one of ours, and lacks DONE until the end. */
 static enum kg_code write_files(const char *dir, const struct lm_model *m, struct lm_trainer *t,
                                 const struct lm_checkpoint *o, struct kg_err *err)
@@ -198,20 +187,7 @@ static enum kg_code write_files(const char *dir, const struct lm_model *m, struc
         code = write_optim(dir, t, err);
     }
     code = code == KG_OK ? write_done(dir, err) : code;
-    return code == KG_OK ? sync_folder(dir, err) : code;
-}
-
-/* A rename, or an exchange with the folder that is there; the older one is then in temporary. */
-static enum kg_code put_in_place(const char *temporary, const char *dir, struct kg_err *err)
-{
-    char parent[PATH_MAX];
-    int bad = kg_file_exists(dir) ? renameat2(AT_FDCWD, temporary, AT_FDCWD, dir, RENAME_EXCHANGE)
-                                  : rename(temporary, dir);
-    if (bad != 0) {
-        return kg_fail(err, KG_E_IO, "%s: cannot replace: %s", dir, strerror(errno));
-    }
-    snprintf(parent, sizeof parent, "%s/..", dir);
-    return sync_folder(parent, err);
+    return code == KG_OK ? lm_checkpoint_sync(dir, err) : code;
 }
 
 enum kg_code lm_checkpoint_save(const char *dir, const struct lm_model *m, struct lm_trainer *t,
@@ -232,7 +208,7 @@ enum kg_code lm_checkpoint_save(const char *dir, const struct lm_model *m, struc
         return kg_fail(err, KG_E_IO, "%s: cannot create: %s", temporary, strerror(errno));
     }
     code = code == KG_OK ? write_files(temporary, m, t, o, err) : code;
-    code = code == KG_OK ? put_in_place(temporary, dir, err) : code;
+    code = code == KG_OK ? lm_checkpoint_put(temporary, dir, err) : code;
     if (kg_file_remove_tree(temporary, &ignored) != KG_OK && code == KG_OK) {
         *err = ignored;
         return ignored.code;

@@ -228,6 +228,9 @@ static enum kg_code read_state(const char *folder, json_t **out, struct kg_err *
     json_t *j = NULL;
     *out = NULL;
     snprintf(dir, sizeof dir, "%s/" RL_CHECKPOINT, folder);
+    if (lm_checkpoint_recover(dir, err) != KG_OK) {
+        return err->code;
+    }
     if (!kg_file_exists(dir)) {
         return KG_OK;
     }

@@ -104,6 +104,10 @@ enum kg_code rl_sft_look(struct rl_sft_state *s, bool *ended, struct kg_err *err
     if (same_config(s, err) != KG_OK) {
         return err->code;
     }
+    rl_sft_path(s, RL_SFT_CHECKPOINT, path);
+    if (lm_checkpoint_recover(path, err) != KG_OK) {
+        return err->code;
+    }
     *ended = has(s, result_of(s));
     s->goes_on = has(s, RL_SFT_CHECKPOINT);
     return KG_OK;
@@ -252,5 +256,5 @@ enum kg_code rl_sft_finish(struct rl_sft_state *s, struct kg_err *err)
     }
     fprintf(s->o->terminal, "wrote %s\n", path);
     rl_sft_path(s, RL_SFT_CHECKPOINT, path);
-    return kg_file_remove_tree(path, err);
+    return lm_checkpoint_remove(path, err);
 }
