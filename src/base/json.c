@@ -75,6 +75,10 @@ static enum kg_code parse(const char *text, size_t len, const char *source, bool
             *p = '?';
         }
     }
+    if (json_error_code(&e) == json_error_numeric_overflow) {
+        return kg_fail(err, KG_E_INPUT, "%s:%s: a number beyond what is read: %s", source,
+                       place(one_line, e.line, e.column, at), e.text);
+    }
     return kg_fail(err, json_error_code(&e) == json_error_out_of_memory ? KG_E_HOST : KG_E_INPUT,
                    "%s:%s: not valid JSON: %s", source, place(one_line, e.line, e.column, at),
                    e.text);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json_foreign.h"
 
 static void expect_dump(const char *text, const char *want)
 {
@@ -79,7 +79,7 @@ static void errors_name_source_line_column(void **state)
         {"[1,\n 2,\n x]", "f.json:3:2: not valid JSON: invalid token near 'x'"},
         {"{\"a\":1,\n\"a\":2}", "f.json:2:3: not valid JSON: duplicate object key near '\"a\"'"},
         {"[1] 2", "f.json:1:5: not valid JSON: end of file expected near '2'"},
-        {"[1e999]", "f.json:1:6: not valid JSON: real number overflow near '1e999'"},
+        {"[1e999]", "f.json:1:6: a number beyond what is read: real number overflow near '1e999'"},
         {"[\"\001\"]", "f.json:1:2: not valid JSON: control character 0x1 near '\"'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -90,6 +90,45 @@ static void errors_name_source_line_column(void **state)
         assert_string_equal(err.message, cases[i].message);
         assert_null(j);
     }
+}
+
+/* Other tools write integers of any size: they become reals, and others stay whole. */
+static void foreign_integers_may_be_large(void **state)
+{
+    static const struct {
+        const char *text, *dump;
+    } cases[] = {
+        {"{\"m\":1000000000000000019884624838656,\"n\":[7, -1]}", "{\"m\":1e+30,\"n\":[7,-1]}"},
+        {"[9223372036854775807, -9223372036854775808]",
+         "[9223372036854775807,-9223372036854775808]"},
+        {"[9223372036854775808,-9223372036854775809,3]",
+         "[9.223372036854776e+18,-9.223372036854776e+18,3]"},
+        {"[\"12345678901234567890123\\\"1\", 123456789012345678901234567890.5]",
+         "[\"12345678901234567890123\\\"1\",1.2345678901234568e+29]"},
+        {"18446744073709551615", "1.8446744073709552e+19"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kg_err err = KG_ERR_INIT;
+        struct kg_buf b;
+        json_t *j;
+        assert_int_equal(
+            kg_json_parse_foreign(cases[i].text, strlen(cases[i].text), "t", false, &j, &err),
+            KG_OK);
+        kg_buf_init(&b, 10000);
+        kg_json_dump(j, &b);
+        assert_string_equal(b.data, cases[i].dump);
+        kg_buf_deinit(&b);
+        json_decref(j);
+    }
+    struct kg_err err = KG_ERR_INIT;
+    json_t *j;
+    assert_int_equal(kg_json_parse_foreign("[1,]", 4, "f.jsonl:7", true, &j, &err), KG_E_INPUT);
+    assert_string_equal(err.message, "f.jsonl:7:4: not valid JSON: unexpected token near ']'");
+    assert_null(j);
+    assert_int_equal(kg_json_parse("[1e5,9223372036854775808]", 25, "f", &j, &err), KG_E_INPUT);
+    assert_string_equal(err.message, "f:1:24: a number beyond what is read: too big integer near "
+                                     "'9223372036854775808'");
 }
 
 /* A line of a file has its own number: the parser's, always 1, is left out. */
@@ -235,6 +274,7 @@ int main(void)
         cmocka_unit_test(pretty_has_lines),
         cmocka_unit_test(dump_beyond_the_buffer_is_marked),
         cmocka_unit_test(errors_name_source_line_column),
+        cmocka_unit_test(foreign_integers_may_be_large),
         cmocka_unit_test(errors_of_a_line_name_its_column_alone),
         cmocka_unit_test(invalid_utf8_is_an_error),
         cmocka_unit_test(depth_is_bounded),

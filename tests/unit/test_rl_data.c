@@ -277,6 +277,18 @@ static void d_35_d_36_ids_are_those_of_the_template(void **state)
     rl_data_deinit(&d);
 }
 
+/* Tools write ids of any size; they are read over. */
+static void large_numbers_are_read_over(void **state)
+{
+    struct rl_data d;
+    (void)state;
+    rl_data_init(&d, RL_DATA_ALL);
+    ok(line(&d, "{\"id\":18446744073709551615,\"messages\":[{\"role\":\"user\",\"content\":\"a\"},"
+                "{\"role\":\"assistant\",\"content\":\"b\",\"weight\":1}]}"));
+    assert_int_equal(d.n, 1);
+    rl_data_deinit(&d);
+}
+
 /* Failing turns are context: their ids stay and their mask is 0. */
 static void context_does_not_train(void **state)
 {
@@ -464,6 +476,7 @@ int main(void)
         cmocka_unit_test(bad_lines_are_refused),
         cmocka_unit_test_setup_teardown(files_are_read, new_folder, drop_folder),
         cmocka_unit_test(d_35_d_36_ids_are_those_of_the_template),
+        cmocka_unit_test(large_numbers_are_read_over),
         cmocka_unit_test(context_does_not_train),
         cmocka_unit_test(long_ones_are_dropped_or_cut),
         cmocka_unit_test(d_25_ex_7_5),

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_foreign.h"
 
 #define MAX_VOCAB (1 << 24)
 #define MAX_WIDTH (1 << 20)
@@ -208,7 +208,7 @@ enum kg_code lm_hfconfig_parse(const char *text, size_t len, const char *source,
                                struct lm_config *out, struct kg_err *err)
 {
     json_t *j;
-    enum kg_code code = kg_json_parse(text, len, source, &j, err);
+    enum kg_code code = kg_json_parse_foreign(text, len, source, false, &j, err);
     if (code != KG_OK) {
         return code;
     }

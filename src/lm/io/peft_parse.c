@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json_foreign.h"
 
 #define MATCH_LIMIT  100000
 #define MAX_PATTERNS 65536
@@ -313,7 +313,7 @@ enum kg_code lm_peft_parse(const char *text, size_t len, const char *source,
 {
     json_t *j = NULL;
     memset(p, 0, sizeof *p);
-    enum kg_code code = kg_json_parse(text, len, source, &j, err);
+    enum kg_code code = kg_json_parse_foreign(text, len, source, false, &j, err);
     code = code == KG_OK ? lm_peft_init(p, c->layers, err) : code;
     if (code == KG_OK) {
         struct reader r = {.j = j, .source = source, .p = p, .err = err};

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/json.h"
+#include "base/json_foreign.h"
 
 #define MAX_TEMPLATE (1u << 20)
 #define MAX_CONFIG   (16u << 20)
@@ -108,7 +108,7 @@ static enum kg_code detect_in_config(const char *path, enum lm_chat_kind *out, s
     json_t *j = NULL;
     kg_buf_init(&text, MAX_CONFIG);
     enum kg_code code = kg_file_read(path, &text, err);
-    code = code == KG_OK ? kg_json_parse(text.data, text.len, path, &j, err) : code;
+    code = code == KG_OK ? kg_json_parse_foreign(text.data, text.len, path, false, &j, err) : code;
     if (code == KG_OK) {
         const json_t *t = template_of(j);
         code = json_is_string(t)

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json_foreign.h"
 #include "rl/data/data_parts.h"
 
 #define MAX_TEXT (4ull << 30) /* bytes of all messages */
@@ -127,7 +128,8 @@ enum kg_code rl_data_line(struct rl_data *d, const char *line, size_t len, const
     if (len > RL_DATA_LINE) {
         return kg_fail(err, KG_E_LIMIT, "%s: longer than %u bytes", source, RL_DATA_LINE);
     }
-    if (begin(d, err) != KG_OK || kg_json_parse_line(line, len, source, &j, err) != KG_OK) {
+    if (begin(d, err) != KG_OK ||
+        kg_json_parse_foreign(line, len, source, true, &j, err) != KG_OK) {
         return err->code;
     }
     enum kg_code code = rl_data_read(d, j, source, err);
