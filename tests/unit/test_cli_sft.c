@@ -1,6 +1,7 @@
 /* kgym sft and kgym generate as users run them: words, data of both forms, a folder that goes on,
  * an adapter, bad input that leaves nothing, and answers of what was trained. */
 #include "kgym_rig.h"
+#include "lm/tok/chat.h"
 
 #define TINY                                                                                       \
     "--set model.hidden=32 --set model.inter=64 --set model.layers=2 --set model.heads=2 "         \
@@ -154,6 +155,66 @@ static void an_adapter(void **state)
     rig_shows("wrote full/model");
 }
 
+static json_t *read_json(const char *path)
+{
+    json_error_t e;
+    json_t *j = json_load_file(path, 0, &e);
+    assert_non_null(j);
+    return j;
+}
+
+/* A base whose files end a reply elsewhere, and whose template is of another kind. */
+static void make_base(void)
+{
+    static const char config[] =
+        "{\"eos_token\":\"<|endoftext|>\",\"chat_template\":\"x\",\"tokenizer_class\":"
+        "\"PreTrainedTokenizerFast\",\"model_max_length\":1000000000000000019884624838656}";
+    struct kg_err err = KG_ERR_INIT;
+    const char *jinja = lm_chat_template(LM_CHAT_QWEN25);
+    json_t *made = read_json("whole/model/generation_config.json");
+    json_t *pad = json_array_get(json_object_get(made, "eos_token_id"), 1);
+    json_t *j = json_pack("{s:O,s:b}", "eos_token_id", pad, "do_sample", 0);
+    rig_expect(0, "cp -r whole/model base; rm base/DONE base/state.json");
+    assert_int_equal(json_dump_file(j, "base/generation_config.json", 0), 0);
+    assert_int_equal(
+        kg_file_write_atomic("base/tokenizer_config.json", config, sizeof config - 1, &err), KG_OK);
+    assert_int_equal(kg_file_write_atomic("base/chat_template.jinja", jinja, strlen(jinja), &err),
+                     KG_OK);
+    json_decref(j);
+    json_decref(made);
+}
+
+/* A folder that is written says by itself how a conversation looks and where a reply ends. */
+static void a_result_fits_its_training(void **state)
+{
+    (void)state;
+    /* nothing to mend: the files of the base, byte for byte */
+    rig_expect(0, "for f in chat_template.jinja tokenizer_config.json generation_config.json; do "
+                  "cmp full/model/$f whole/model/$f || exit 1; done");
+    make_base();
+    rig_expect(0, "$K sft --out fits --data chats.jsonl --set from=base --set "
+                  "template=qwen3-instruct --set sft.rows=256 --set epochs=1");
+    rig_expect(0, "cmp fits/model/chat_template.jinja whole/model/chat_template.jinja");
+    json_t *made = read_json("whole/model/generation_config.json");
+    json_t *got = read_json("fits/model/generation_config.json");
+    assert_true(
+        json_equal(json_object_get(made, "eos_token_id"), json_object_get(got, "eos_token_id")));
+    assert_true(json_is_false(json_object_get(got, "do_sample")));
+    json_decref(got);
+    json_decref(made);
+    got = read_json("fits/model/tokenizer_config.json");
+    assert_string_equal(json_string_value(json_object_get(got, "eos_token")), "<|im_end|>");
+    assert_null(json_object_get(got, "chat_template"));
+    assert_true(json_number_value(json_object_get(got, "model_max_length")) == 1e30);
+    json_decref(got);
+    /* the same kind: its text stays */
+    rig_expect(0, "$K sft --out same --data chats.jsonl --set from=base --set sft.rows=256 "
+                  "--set epochs=1 && cmp same/model/chat_template.jinja base/chat_template.jinja");
+    /* fresh weights have the template that they were trained with */
+    rig_expect(0, "$K sft --out fresh --data chats.jsonl " TINY "--set tokenizer=base --set "
+                  "epochs=1 && cmp fresh/model/chat_template.jinja base/chat_template.jinja");
+}
+
 static void answers(void **state)
 {
     (void)state;
@@ -257,6 +318,7 @@ int main(void)
         cmocka_unit_test(a_run_goes_on),
         cmocka_unit_test(a_broken_checkpoint),
         cmocka_unit_test(an_adapter),
+        cmocka_unit_test(a_result_fits_its_training),
         cmocka_unit_test(answers),
         cmocka_unit_test(bad_questions),
         cmocka_unit_test(a_generated_corpus),

@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include <sys/wait.h>
+
 #include "base/json.h"
 #include "lm/tok/chat.h"
 #include "lm_files.h"
@@ -111,6 +113,70 @@ static void conversations_are_those_of_the_templates(void **state)
     kg_buf_deinit(&file);
 }
 
+/* Appends the conversation of a row as our renderer has it with this kind. */
+static void add_rendered(const json_t *row, enum lm_chat_kind kind, struct kg_buf *out)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct lm_chat c;
+    struct lm_chat_message m[8];
+    struct kg_buf text;
+    size_t n = read_messages(json_object_get(row, "messages"), m);
+    json_t *j = json_deep_copy(row);
+    assert_int_equal(lm_chat_init(&c, kind, bpe, &err), KG_OK);
+    c.thinking = json_is_true(json_object_get(row, "thinking"));
+    kg_buf_init(&text, 100000);
+    assert_int_equal(
+        lm_chat_render(&c, m, n, json_is_true(json_object_get(row, "prompt")), &text, &err), KG_OK);
+    json_object_set_new(j, "kind", json_string(lm_chat_kind_name(kind)));
+    json_object_set_new(j, "text", json_stringn(text.data, text.len));
+    kg_json_dump(j, out);
+    kg_buf_addc(out, '\n');
+    kg_buf_deinit(&text);
+    json_decref(j);
+}
+
+/* FOLDER/KIND.jinja, and FOLDER/rows.jsonl: all conversations with each kind. */
+static void write_templates(void **state)
+{
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_buf rows, file = whole(golden("tok/chat.jsonl"));
+    kg_buf_init(&rows, 64 << 20);
+    for (int i = 0; i < LM_CHAT_KINDS; i++) {
+        char name[64];
+        enum lm_chat_kind kind = (enum lm_chat_kind)i, found = LM_CHAT_KINDS;
+        const char *text = lm_chat_template(kind);
+        assert_true(lm_chat_recognise(text, strlen(text), &found));
+        assert_int_equal(found, kind);
+        snprintf(name, sizeof name, "%s.jinja", lm_chat_kind_name(kind));
+        put_file(in_folder(state, name), text, strlen(text));
+        for (char *line = file.data, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+            json_t *j;
+            assert_int_equal(kg_json_parse(line, (size_t)(end - line), "chat", &j, &err), KG_OK);
+            add_rendered(j, kind, &rows);
+            json_decref(j);
+        }
+    }
+    put_file(in_folder(state, "rows.jsonl"), rows.data, rows.len);
+    kg_buf_deinit(&rows);
+    kg_buf_deinit(&file);
+}
+
+/* Our template of each kind is known by its text, and Jinja renders with it what we do. */
+static void templates_render_the_same(void **state)
+{
+    const char *python = getenv("KGYM_PYTHON");
+    char command[9000];
+    write_templates(state);
+    snprintf(command, sizeof command, "%s %s %s", python == NULL ? "python3" : python,
+             golden("check_templates.py"), (const char *)*state);
+    int status = system(command);
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 127)) {
+        print_message("no Python with jinja2: templates are not rendered\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
 static void end_of_turn_is_trained_and_prompts_are_not(void **state)
 {
     (void)state;
@@ -206,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conversations_are_those_of_the_templates),
+        cmocka_unit_test_setup_teardown(templates_render_the_same, new_folder, drop_folder),
         cmocka_unit_test(end_of_turn_is_trained_and_prompts_are_not),
         cmocka_unit_test(a_turn_begins_with_its_prompt),
         cmocka_unit_test(a_next_turn_is_appended),

@@ -40,9 +40,9 @@ struct lm_chat {
     bool thinking; /* of LM_CHAT_QWEN3; false: prompts hold an empty block of thought */
 };
 
-/* A template of LM_CHAT_QWEN3_INSTRUCT without tools, for models that are trained here. Its text is
+/* A template of this kind in Jinja, without tools, for folders that are written here. Its text is
  * one that lm_chat_detect() knows. */
-extern const char lm_chat_plain_template[];
+const char *lm_chat_template(enum lm_chat_kind kind);
 
 /* "qwen2.5", "qwen2.5-base", "qwen3", "qwen3-instruct", "qwen3-thinking" */
 const char *lm_chat_kind_name(enum lm_chat_kind kind);

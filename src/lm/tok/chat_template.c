@@ -1,5 +1,5 @@
 /* Names and hashes. A template of Hugging Face is recognised by SHA-256 of its text without the
- * line ends at its end, because Jinja drops them. */
+ * line ends at its end, because Jinja drops them; one of chat_jinja.c by its text. */
 #include "lm/tok/chat.h"
 
 #include <limits.h>
@@ -12,14 +12,6 @@
 
 #define MAX_TEMPLATE (1u << 20)
 #define MAX_CONFIG   (16u << 20)
-
-const char lm_chat_plain_template[] =
-    "{%- for message in messages %}\n"
-    "    {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>' + '\\n' }}\n"
-    "{%- endfor %}\n"
-    "{%- if add_generation_prompt %}\n"
-    "    {{- '<|im_start|>assistant\\n' }}\n"
-    "{%- endif %}\n";
 
 static const char *const names[LM_CHAT_KINDS] = {
     [LM_CHAT_QWEN25] = "qwen2.5",
@@ -38,8 +30,6 @@ static const struct {
     {"4039eed0f28b7aaa337e70c76cfedba3271ee32505835a095a8c92e536b3c355", LM_CHAT_QWEN25_BASE},
     {"e7ef0c0550d1e3baa43eda35eaaf927e2e0af29a5c052c45c811201acbea4090", LM_CHAT_QWEN25_BASE},
     {"87a2728cb8dc9fe424d624542f6060ec05a1d285ebbec578bb078900e33396b5", LM_CHAT_QWEN3},
-    /* lm_chat_plain_template */
-    {"6777f587c6c4cf4db7462cc65f70a21e91857ad5763df3d7ce89487a4ccf75ff", LM_CHAT_QWEN3_INSTRUCT},
 };
 
 const char *lm_chat_kind_name(enum lm_chat_kind kind)
@@ -61,11 +51,25 @@ enum kg_code lm_chat_kind_parse(const char *name, enum lm_chat_kind *out, struct
                    name);
 }
 
+/* Without the line ends at its end. */
+static size_t trimmed(const char *jinja, size_t len)
+{
+    while (len > 0 && jinja[len - 1] == '\n') {
+        len--;
+    }
+    return len;
+}
+
 bool lm_chat_recognise(const char *jinja, size_t len, enum lm_chat_kind *out)
 {
     char hex[KG_SHA256_HEX];
-    while (len > 0 && jinja[len - 1] == '\n') {
-        len--;
+    len = trimmed(jinja, len);
+    for (int i = 0; i < LM_CHAT_KINDS; i++) {
+        const char *own = lm_chat_template((enum lm_chat_kind)i);
+        if (trimmed(own, strlen(own)) == len && memcmp(own, jinja, len) == 0) {
+            *out = (enum lm_chat_kind)i;
+            return true;
+        }
     }
     kg_sha256_hex(jinja, len, hex);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_foreign.h"
 #include "lm/io/hfconfig.h"
 
 #define MAX_SMALL (16u << 20) /* bytes of a template or a configuration */
@@ -118,6 +118,7 @@ int rl_source_stops(const struct rl_talker *t, int32_t out[RL_STOPS])
 enum { TEMPLATE, CONFIG, GENERATION, EXTRAS };
 static const char *const extra_names[EXTRAS] = {"chat_template.jinja", "tokenizer_config.json",
                                                 "generation_config.json"};
+#define END_TOKEN "<|im_end|>" /* of all kinds of templates */
 
 static void add_json(json_t *j, struct kg_buf *out)
 {
@@ -126,14 +127,14 @@ static void add_json(json_t *j, struct kg_buf *out)
     json_decref(j);
 }
 
-/* What a model that is trained from the start has. */
+/* What a folder without this file gets. */
 static void make_extra(const struct rl_talker *t, int which, struct kg_buf *out)
 {
     if (which == TEMPLATE) {
-        kg_buf_adds(out, lm_chat_plain_template);
+        kg_buf_adds(out, lm_chat_template(t->chat.kind));
     } else if (which == CONFIG) {
         add_json(json_pack("{s:s,s:s,s:s,s:b,s:[s,s]}", "tokenizer_class",
-                           "PreTrainedTokenizerFast", "eos_token", "<|im_end|>", "pad_token",
+                           "PreTrainedTokenizerFast", "eos_token", END_TOKEN, "pad_token",
                            "<|endoftext|>", "clean_up_tokenization_spaces", 0, "model_input_names",
                            "input_ids", "attention_mask"),
                  out);
@@ -144,26 +145,95 @@ static void make_extra(const struct rl_talker *t, int which, struct kg_buf *out)
     }
 }
 
-/* Copies it from a folder that has it. */
-static enum kg_code copy_extra(const char *from, int which, struct kg_buf *out, bool *found,
-                               struct kg_err *err)
+/* Replies must end where training ended them. Each of the next two returns whether it changed j. */
+static bool end_generation(const struct rl_talker *t, json_t *j)
+{
+    json_t *ids = json_object_get(j, "eos_token_id"), *all = json_array();
+    bool there = false;
+    json_array_append_new(all, json_integer(t->end));
+    for (size_t i = 0; i < (json_is_array(ids) ? json_array_size(ids) : ids != NULL); i++) {
+        json_t *id = json_is_array(ids) ? json_array_get(ids, i) : ids;
+        there = there || (json_is_integer(id) && json_integer_value(id) == t->end);
+        if (json_is_integer(id)) {
+            json_array_append(all, id);
+        }
+    }
+    if (there) {
+        json_decref(all);
+        return false;
+    }
+    json_object_set_new(j, "eos_token_id", all);
+    return true;
+}
+
+/* own: the folder gets a template of ours, so none stands here. */
+static bool end_tokenizer(json_t *j, bool own)
+{
+    const json_t *token = json_object_get(j, "eos_token");
+    const json_t *text = json_is_object(token) ? json_object_get(token, "content") : token;
+    bool changed = own && json_object_del(j, "chat_template") == 0;
+    if (!json_is_string(text) || strcmp(json_string_value(text), END_TOKEN) != 0) {
+        json_object_set_new(j, "eos_token", json_string(END_TOKEN));
+        changed = true;
+    }
+    return changed;
+}
+
+/* A copy that needs no change keeps its bytes, and so does one that is no object of JSON: others
+ * cannot read that either. */
+static void mend_extra(const struct rl_talker *t, int which, bool own, struct kg_buf *text)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    json_t *j = NULL;
+    if (kg_json_parse_foreign(text->data, text->len, extra_names[which], false, &j, &ignored) !=
+            KG_OK ||
+        !json_is_object(j)) {
+        json_decref(j);
+        return;
+    }
+    if (which == CONFIG ? end_tokenizer(j, own) : end_generation(t, j)) {
+        kg_buf_reset(text);
+        add_json(json_incref(j), text);
+    }
+    json_decref(j);
+}
+
+/* Copies it from a folder that has it. own: as above. */
+static enum kg_code copy_extra(const struct rl_talker *t, const char *from, int which, bool own,
+                               struct kg_buf *out, bool *found, struct kg_err *err)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%.4000s/%s", from, extra_names[which]);
-    *found = kg_file_exists(path);
-    return *found ? kg_file_read(path, out, err) : KG_OK;
+    *found = kg_file_exists(path) && !(own && which == TEMPLATE);
+    if (!*found) {
+        return KG_OK;
+    }
+    enum kg_code code = kg_file_read(path, out, err);
+    if (code == KG_OK && which != TEMPLATE) {
+        mend_extra(t, which, own, out);
+    }
+    return code;
+}
+
+/* The template of the folder is copied if it is the one that was trained with. */
+static bool needs_template(const struct rl_talker *t, const char *from)
+{
+    struct kg_err ignored = KG_ERR_INIT;
+    enum lm_chat_kind kind;
+    return from == NULL || lm_chat_detect(from, &kind, &ignored) != KG_OK || kind != t->chat.kind;
 }
 
 static enum kg_code fill_extras(const struct rl_talker *t, const char *from,
                                 struct kg_buf text[EXTRAS], struct lm_checkpoint *o,
                                 struct lm_checkpoint_file list[EXTRAS], struct kg_err *err)
 {
+    bool own = needs_template(t, from);
     for (int i = 0; i < EXTRAS; i++) {
-        bool found = true;
-        if (from != NULL && copy_extra(from, i, &text[i], &found, err) != KG_OK) {
+        bool found = false;
+        if (from != NULL && copy_extra(t, from, i, own, &text[i], &found, err) != KG_OK) {
             return err->code;
         }
-        if (from == NULL || (!found && i == GENERATION)) {
+        if (!found && (from == NULL || i == GENERATION || (i == TEMPLATE && own))) {
             make_extra(t, i, &text[i]);
             found = true;
         }

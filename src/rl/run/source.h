@@ -33,9 +33,11 @@ enum { RL_STOPS = 3 };
 int rl_source_stops(const struct rl_talker *t, int32_t out[RL_STOPS]);
 
 /* Writes a folder that transformers, or PEFT, reads: weights, configuration, tokenizer, chat
- * template and generation_config.json. The last two are those of `from`, a folder, where it has
- * them; NULL: made here. t and run: as in lm_checkpoint_save(), for resuming; else NULL. The folder
- * appears whole or not at all. Errors: those of lm_checkpoint_save(). */
+ * template, tokenizer_config.json and generation_config.json. The last three are those of `from`, a
+ * folder, where it has them; NULL: made here. The template is made here too where that of `from` is
+ * of another kind than the talker's; and both configurations name the token that ends a reply. t
+ * and run: as in lm_checkpoint_save(), for resuming; else NULL. The folder appears whole or not at
+ * all. Errors: those of lm_checkpoint_save(). */
 enum kg_code rl_source_save(const char *dir, const struct lm_model *m, struct lm_trainer *t,
                             const struct rl_talker *talker, const char *from, const json_t *run,
                             struct kg_err *err) KG_MUST_USE;
