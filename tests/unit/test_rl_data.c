@@ -190,6 +190,23 @@ static void bad_lines_are_refused(void **state)
     refused("{\"problem\":{\"hash\":\"zz\"},\"messages\":[{\"role\":\"user\",\"content\":\"\"},"
             "{\"role\":\"assistant\",\"content\":\"\"}]}",
             "hexadecimal");
+    static const char *const tools[] = {"\"tool_calls\":[{\"id\":\"1\"}]", "\"function_call\":{}",
+                                        "\"reasoning_content\":1"};
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+        char text[300], says[80];
+        snprintf(text, sizeof text,
+                 "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\","
+                 "\"content\":\"b\",%s}]}",
+                 tools[i]);
+        snprintf(says, sizeof says, "message 2: `%.*s`", (int)strcspn(tools[i] + 1, "\""),
+                 tools[i] + 1);
+        refused(text, says);
+    }
+    refused("{\"tools\":[{}],\"messages\":[{\"role\":\"user\",\"content\":\"\"},"
+            "{\"role\":\"assistant\",\"content\":\"\"}]}",
+            "f:1: `tools`: tools are not rendered");
+    refused("{\"messages\":[{\"role\":\"user\",\"content\":\"\",\"reasoning_content\":\"a\"}]}",
+            "message 1: `reasoning_content` of another role");
     const struct turns t[] = {{"ok", "stop", "\"fast\""}};
     kg_buf_init(&b, 1 << 20);
     trajectory(&b, t, 1, "done");
@@ -272,6 +289,63 @@ static void d_35_d_36_ids_are_those_of_the_template(void **state)
         assert_int_equal(c.doc[0].turns, 2);
         lm_ids_deinit(&ids);
         rl_corpus_destroy(&c);
+        rl_talker_close(&t);
+    }
+    rl_data_deinit(&d);
+}
+
+/* A thought that stands apart is rendered as the thinking templates do it; others refuse it. */
+static void thoughts_are_rendered_or_refused(void **state)
+{
+    static const struct {
+        const char *template;
+        bool thinking, room;
+    } kinds[] = {{"qwen3", true, true},           {"qwen3", false, false},
+                 {"qwen3-thinking", false, true}, {"qwen2.5", true, false},
+                 {"qwen3-instruct", true, false}, {"qwen2.5-base", true, false}};
+    const struct rl_encode_options o = {.max_tokens = 4096};
+    struct rl_data d;
+    (void)state;
+    rl_data_init(&d, RL_DATA_ALL);
+    ok(line(&d, "{\"tools\":[],\"messages\":[{\"role\":\"user\",\"content\":\"do\"},"
+                "{\"role\":\"assistant\",\"content\":\"it\",\"tool_calls\":null,"
+                "\"reasoning_content\":\"\"}]}"));
+    assert_string_equal(d.thought, "");
+    ok(line(&d, "{\"messages\":[{\"role\":\"user\",\"content\":\"do\"},{\"role\":\"assistant\","
+                "\"content\":\"\\n\\nit\",\"reasoning_content\":\"\\nso is it\\n\"}]}"));
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const struct rl_source s = {.model = "",
+                                    .adapter = "",
+                                    .tokenizer = golden("tok/tokenizer.json"),
+                                    .template = kinds[k].template,
+                                    .thinking = kinds[k].thinking};
+        const struct lm_chat_message m[] = {{.role = LM_CHAT_USER, .content = "do", .len = 2},
+                                            {.role = LM_CHAT_ASSISTANT,
+                                             .content = "\n\nit",
+                                             .len = 4,
+                                             .reasoning = "\nso is it\n",
+                                             .reasoning_len = 10}};
+        struct rl_talker t;
+        struct rl_corpus c;
+        struct rl_encode_counts counts;
+        struct lm_ids ids;
+        ok(rl_source_talker(&s, NULL, 24, &t, &err));
+        enum kg_code code = rl_encode(&d, &t, &o, &c, &counts, &err);
+        assert_int_equal(code, kinds[k].room ? KG_OK : KG_E_INPUT);
+        if (kinds[k].room) {
+            const struct rl_document *last = &c.doc[1];
+            lm_ids_init(&ids);
+            ok(lm_chat_encode(&t.chat, m, 2, false, &ids, &err));
+            assert_int_equal(last->n, ids.n - 1); /* without the line end behind it */
+            assert_memory_equal(c.ids.id + last->first, ids.id, last->n * sizeof *ids.id);
+            assert_memory_equal(c.ids.mask + last->first, ids.mask, last->n);
+            lm_ids_deinit(&ids);
+            rl_corpus_destroy(&c);
+        } else {
+            assert_ptr_equal(
+                strstr(err.message, "f:1: message 2: `reasoning_content`: the template "),
+                err.message);
+        }
         rl_talker_close(&t);
     }
     rl_data_deinit(&d);
@@ -476,6 +550,7 @@ int main(void)
         cmocka_unit_test(bad_lines_are_refused),
         cmocka_unit_test_setup_teardown(files_are_read, new_folder, drop_folder),
         cmocka_unit_test(d_35_d_36_ids_are_those_of_the_template),
+        cmocka_unit_test(thoughts_are_rendered_or_refused),
         cmocka_unit_test(large_numbers_are_read_over),
         cmocka_unit_test(context_does_not_train),
         cmocka_unit_test(long_ones_are_dropped_or_cut),

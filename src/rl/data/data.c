@@ -74,22 +74,67 @@ static enum kg_code begin(struct rl_data *d, struct kg_err *err)
     return KG_OK;
 }
 
-enum kg_code rl_data_add(struct rl_data *d, enum lm_chat_role role, const json_t *text,
-                         bool trained, struct kg_err *err)
+/* A message without text yet. */
+static enum kg_code add_message(struct rl_data *d, enum lm_chat_role role, bool trained,
+                                struct kg_err *err)
 {
-    size_t len = json_string_length(text);
-    struct rl_conversation *c = &d->conversation[d->n];
     if (!grow((void **)&d->message, d->n_messages, &d->message_cap, sizeof *d->message)) {
         return kg_fail_memory(err, KG_E_HOST, "data: no memory for %zu messages",
                               d->n_messages + 1);
     }
     d->message[d->n_messages++] =
-        (struct rl_message){.role = role, .at = d->text.len, .len = len, .trained = trained};
-    c->n++;
-    kg_buf_add(&d->text, json_string_value(text), len);
+        (struct rl_message){.role = role, .at = d->text.len, .trained = trained};
+    d->conversation[d->n].n++;
+    return KG_OK;
+}
+
+/* Appends to the text of the last message. */
+static void add_text(struct rl_data *d, const char *text, size_t len)
+{
+    kg_buf_add(&d->text, text, len);
+    d->message[d->n_messages - 1].len += len;
+}
+
+static enum kg_code text_fits(const struct rl_data *d, struct kg_err *err)
+{
     return kg_buf_ok(&d->text) ? KG_OK
                                : kg_fail(err, KG_E_LIMIT, "data: more than %llu bytes of text",
                                          (unsigned long long)MAX_TEXT);
+}
+
+enum kg_code rl_data_add(struct rl_data *d, enum lm_chat_role role, const json_t *text,
+                         bool trained, struct kg_err *err)
+{
+    if (add_message(d, role, trained, err) != KG_OK) {
+        return err->code;
+    }
+    add_text(d, json_string_value(text), json_string_length(text));
+    return text_fits(d, err);
+}
+
+enum kg_code rl_data_add_thought(struct rl_data *d, const json_t *thought, const json_t *content,
+                                 bool trained, const char *where, struct kg_err *err)
+{
+    static const char open[] = "<think>\n", close[] = "\n</think>\n\n";
+    const char *t = json_string_value(thought), *c = json_string_value(content);
+    size_t n = json_string_length(thought), m = json_string_length(content);
+    if (add_message(d, LM_CHAT_ASSISTANT, trained, err) != KG_OK) {
+        return err->code;
+    }
+    for (; n > 0 && t[0] == '\n'; t++, n--) { /* as the template does */
+    }
+    for (; n > 0 && t[n - 1] == '\n'; n--) {
+    }
+    for (; m > 0 && c[0] == '\n'; c++, m--) {
+    }
+    add_text(d, open, sizeof open - 1);
+    add_text(d, t, n);
+    add_text(d, close, sizeof close - 1);
+    add_text(d, c, m);
+    if (d->thought[0] == '\0') {
+        snprintf(d->thought, sizeof d->thought, "%s", where);
+    }
+    return text_fits(d, err);
 }
 
 bool rl_data_keep(struct rl_data *d)
@@ -119,6 +164,7 @@ enum kg_code rl_data_line(struct rl_data *d, const char *line, size_t len, const
 {
     json_t *j;
     size_t n = d->n, messages = d->n_messages, text = d->text.len, blank = 0;
+    bool thought = d->thought[0] != '\0';
     while (blank < len && strchr(" \t\r\n", line[blank]) != NULL && line[blank] != '\0') {
         blank++;
     }
@@ -139,6 +185,9 @@ enum kg_code rl_data_line(struct rl_data *d, const char *line, size_t len, const
         d->n_messages = messages;
         d->text.len = text;
         d->text.truncated = false;
+        if (!thought) {
+            d->thought[0] = '\0';
+        }
     }
     return code;
 }

@@ -1,5 +1,6 @@
 /* Conversations for SFT, read from JSON lines. A line is a trajectory (`kgym.trajectory/1`,
- * docs/trajectory.md) or chat messages: {"messages": [{"role": ..., "content": ...}]}.
+ * docs/trajectory.md) or chat messages: {"messages": [{"role": ..., "content": ...}]}. A reply's
+ * `reasoning_content` becomes part of its text; what tools are for is refused.
  *
  * A conversation is: perhaps a system message, then user and assistant in turn, from a user to an
  * assistant. Of a trajectory it is kept if a turn is correct. Its failing turns stay, as context;
@@ -47,6 +48,8 @@ struct rl_data {
     struct rl_conversation *conversation;
     size_t n, cap;
     struct rl_data_counts counts;
+    char
+        thought[400]; /* "FILE:LINE: message N" of the first reply with a thought apart; "": none */
 };
 
 void rl_data_init(struct rl_data *d, enum rl_data_turns turns);

@@ -68,6 +68,36 @@ static enum kg_code weight_of(const json_t *m, const char *where, bool *trained,
     return KG_OK;
 }
 
+/* A member that no template here renders must hold nothing: to leave it out without a word would
+ * train on another conversation. Null and an empty list are nothing. */
+static enum kg_code must_be_nothing(const json_t *object, const char *key, const char *where,
+                                    struct kg_err *err)
+{
+    const json_t *v = json_object_get(object, key);
+    bool nothing = v == NULL || json_is_null(v) || (json_is_array(v) && json_array_size(v) == 0);
+    return nothing ? KG_OK
+                   : kg_fail(err, KG_E_INPUT,
+                             "%s: `%s`: tools are not rendered; leave such conversations out",
+                             where, key);
+}
+
+/* *out: `reasoning_content`; NULL: there is none, or it is empty. */
+static enum kg_code thought_of(const json_t *m, enum lm_chat_role role, const char *where,
+                               const json_t **out, struct kg_err *err)
+{
+    const json_t *v = json_object_get(m, "reasoning_content");
+    *out = NULL;
+    if (v == NULL || json_is_null(v) || (json_is_string(v) && json_string_length(v) == 0)) {
+        return KG_OK;
+    }
+    if (!json_is_string(v) || role != LM_CHAT_ASSISTANT) {
+        return kg_fail(err, KG_E_INPUT, "%s: `reasoning_content` %s", where,
+                       json_is_string(v) ? "of another role than assistant" : "is no text");
+    }
+    *out = v;
+    return KG_OK;
+}
+
 static enum kg_code chat_message(struct rl_data *d, const json_t *m, size_t i, const char *source,
                                  struct kg_err *err)
 {
@@ -75,13 +105,16 @@ static enum kg_code chat_message(struct rl_data *d, const json_t *m, size_t i, c
     const struct rl_conversation *c = &d->conversation[d->n];
     enum lm_chat_role role = LM_CHAT_USER;
     enum lm_chat_role before = i > 0 ? d->message[c->first + i - 1].role : LM_CHAT_USER;
-    const json_t *content;
+    const json_t *content, *thought;
     bool trained = false;
     snprintf(where, sizeof where, "%.300s: message %zu", source, i + 1);
     if (!json_is_object(m)) {
         return kg_fail(err, KG_E_INPUT, "%s: not an object", where);
     }
     if (role_of(m, where, &role, err) != KG_OK ||
+        must_be_nothing(m, "tool_calls", where, err) != KG_OK ||
+        must_be_nothing(m, "function_call", where, err) != KG_OK ||
+        thought_of(m, role, where, &thought, err) != KG_OK ||
         text_of(m, "content", false, where, &content, err) != KG_OK ||
         weight_of(m, where, &trained, err) != KG_OK) {
         return err->code;
@@ -92,7 +125,9 @@ static enum kg_code chat_message(struct rl_data *d, const json_t *m, size_t i, c
                        "at most",
                        where);
     }
-    return rl_data_add(d, role, content, role == LM_CHAT_ASSISTANT && trained, err);
+    trained = trained && role == LM_CHAT_ASSISTANT;
+    return thought != NULL ? rl_data_add_thought(d, thought, content, trained, where, err)
+                           : rl_data_add(d, role, content, trained, err);
 }
 
 static uint64_t first_user(const struct rl_data *d)
@@ -130,7 +165,10 @@ static enum kg_code chat(struct rl_data *d, const json_t *j, const char *source,
     const json_t *messages = json_object_get(j, "messages"), *m;
     struct rl_conversation *c = &d->conversation[d->n];
     size_t i;
-    enum kg_code code = KG_OK;
+    enum kg_code code = must_be_nothing(j, "tools", source, err);
+    if (code != KG_OK) {
+        return code;
+    }
     if (!json_is_array(messages) || json_array_size(messages) > MAX_TURNS) {
         return kg_fail(err, KG_E_INPUT, "%s: `messages` is no array of at most %d", source,
                        MAX_TURNS);

@@ -112,13 +112,30 @@ static enum kg_code add_document(const struct rl_data *d, const struct rl_conver
     return KG_OK;
 }
 
+/* Whether replies may have a thought apart. */
+static enum kg_code check_thoughts(const struct rl_data *d, const struct lm_chat *c,
+                                   struct kg_err *err)
+{
+    bool room = c->kind == LM_CHAT_QWEN3_THINKING || (c->kind == LM_CHAT_QWEN3 && c->thinking);
+    if (d->thought[0] == '\0' || room) {
+        return KG_OK;
+    }
+    return kg_fail(err, KG_E_INPUT,
+                   "%s: `reasoning_content`: the template %s%s has no room for a thought",
+                   d->thought, lm_chat_kind_name(c->kind),
+                   c->kind == LM_CHAT_QWEN3 ? " without `thinking`" : "");
+}
+
 enum kg_code rl_encode(const struct rl_data *d, const struct rl_talker *talker,
                        const struct rl_encode_options *o, struct rl_corpus *out,
                        struct rl_encode_counts *counts, struct kg_err *err)
 {
-    enum kg_code code = KG_OK;
     *out = (struct rl_corpus){0};
     *counts = (struct rl_encode_counts){0};
+    enum kg_code code = check_thoughts(d, &talker->chat, err);
+    if (code != KG_OK) {
+        return code;
+    }
     lm_ids_init(&out->ids);
     out->doc = calloc(d->n + 1, sizeof *out->doc);
     if (out->doc == NULL) {
