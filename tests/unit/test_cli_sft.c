@@ -101,6 +101,10 @@ static void a_run_goes_on(void **state)
     rig_says("another configuration");
     rig_expect(2, "flock parts $K sft --resume --out parts");
     rig_says("another process runs in this folder");
+    /* the lock comes before all that is read */
+    rig_expect(2, "mv chats.jsonl away; flock parts $K sft --resume --out parts; S=$?; "
+                  "mv away chats.jsonl; exit $S");
+    rig_says("another process runs in this folder");
     /* a save that was killed leaves its half beside the checkpoint, the checkpoint under another
      * name where two folders cannot be exchanged, and a line of metrics half */
     rig_expect(0, "mkdir parts/checkpoint.tmp.1 && touch parts/checkpoint.tmp.1/state.json; "
@@ -119,6 +123,16 @@ static void a_run_goes_on(void **state)
     rig_says("other training data");
     write_chats();
     rig_nothing_left();
+}
+
+/* Another run began in the folder while the data were read. */
+static void a_folder_that_is_taken(void **state)
+{
+    (void)state;
+    rig_expect(2, "(sleep 1; mkdir raced; echo x >raced/config.yaml; cat chats.jsonl) | "
+                  "$K sft --out raced --data - --set tokenizer='train 60' " TINY);
+    rig_says("raced: holds a run already");
+    rig_expect(0, "grep -qx x raced/config.yaml");
 }
 
 /* A checkpoint that lost bytes is refused. */
@@ -316,6 +330,7 @@ int main(void)
         cmocka_unit_test(words),
         cmocka_unit_test(bad_data),
         cmocka_unit_test(a_run_goes_on),
+        cmocka_unit_test(a_folder_that_is_taken),
         cmocka_unit_test(a_broken_checkpoint),
         cmocka_unit_test(an_adapter),
         cmocka_unit_test(a_result_fits_its_training),

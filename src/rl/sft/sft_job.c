@@ -208,6 +208,7 @@ enum kg_code rl_sft_job(const struct rl_sft_config *c, const struct rl_sft_job_o
     code = code != KG_OK ? code : rl_sft_look(&s, &ended, err);
     if (code == KG_OK && ended) {
         fprintf(o->terminal, "%s: this run has ended\n", o->folder);
+        close(s.lock); /* a run that goes on has it */
         return KG_OK;
     }
     code = code != KG_OK ? code : prepare(&s, err);

@@ -36,10 +36,12 @@ struct rl_sft_state {
 enum kg_code rl_sft_open_data(struct rl_sft_state *s, struct kg_err *err) KG_MUST_USE;
 void rl_sft_close_data(struct rl_sft_state *s);
 
-/* What a folder of an earlier run says. *ended: it holds the final weights. Errors: KG_E_USAGE
- * (another configuration, not a run, a run where a new folder is needed). */
+/* What a folder of an earlier run says. A run that goes on locks it first, so that no other process
+ * changes what is read from here on. *ended: it holds the final weights. Errors: KG_E_USAGE
+ * (another configuration, another process, not a run, a run where a new folder is needed). */
 enum kg_code rl_sft_look(struct rl_sft_state *s, bool *ended, struct kg_err *err) KG_MUST_USE;
-/* Makes the folder, or opens it again: metrics.jsonl keeps the lines up to the checkpoint. */
+/* Makes the folder and locks it, or opens it again: metrics.jsonl keeps the lines up to the
+ * checkpoint. Errors: KG_E_USAGE (another process began a run here), KG_E_IO. */
 enum kg_code rl_sft_open_folder(struct rl_sft_state *s, struct kg_err *err) KG_MUST_USE;
 /* Fills trainer and s->from from the checkpoint. Errors: KG_E_INPUT (of other data too). */
 enum kg_code rl_sft_go_on(struct rl_sft_state *s, struct kg_err *err) KG_MUST_USE;

@@ -81,27 +81,31 @@ static enum kg_code same_config(const struct rl_sft_state *s, struct kg_err *err
     return code;
 }
 
+static enum kg_code check_new(const struct rl_sft_state *s, struct kg_err *err)
+{
+    return has(s, RL_SFT_YAML) || has(s, RL_SFT_METRICS)
+               ? kg_fail(err, KG_E_USAGE,
+                         "%.300s: holds a run already (name a new folder, or --resume)",
+                         s->o->folder)
+               : KG_OK;
+}
+
 enum kg_code rl_sft_look(struct rl_sft_state *s, bool *ended, struct kg_err *err)
 {
     char path[4096];
-    bool run = has(s, RL_SFT_YAML);
     *ended = false;
     rl_sft_path(s, RL_SFT_YAML, path);
     if (strlen(s->o->folder) > 4000) {
         return kg_fail(err, KG_E_USAGE, "--out: the path is too long");
     }
     if (!s->o->resume) {
-        return run || has(s, RL_SFT_METRICS)
-                   ? kg_fail(err, KG_E_USAGE,
-                             "%.300s: holds a run already (name a new folder, or --resume)",
-                             s->o->folder)
-                   : KG_OK;
+        return check_new(s, err);
     }
-    if (!run) {
+    if (!has(s, RL_SFT_YAML)) {
         return kg_fail(err, KG_E_USAGE, "%.300s: holds no run to resume: %.300s is not there",
                        s->o->folder, path);
     }
-    if (same_config(s, err) != KG_OK) {
+    if (kg_file_lock_folder(s->o->folder, &s->lock, err) != KG_OK || same_config(s, err) != KG_OK) {
         return err->code;
     }
     rl_sft_path(s, RL_SFT_CHECKPOINT, path);
@@ -111,6 +115,15 @@ enum kg_code rl_sft_look(struct rl_sft_state *s, bool *ended, struct kg_err *err
     *ended = has(s, result_of(s));
     s->goes_on = has(s, RL_SFT_CHECKPOINT);
     return KG_OK;
+}
+
+/* A folder of a new run is made and locked when its data are known to be good. Another process may
+ * have been faster. */
+static enum kg_code take_new(struct rl_sft_state *s, struct kg_err *err)
+{
+    enum kg_code code = kg_file_mkdirs(s->o->folder, 0777, err);
+    code = code != KG_OK ? code : kg_file_lock_folder(s->o->folder, &s->lock, err);
+    return code != KG_OK ? code : check_new(s, err);
 }
 
 /* --- metrics --- */
@@ -175,9 +188,7 @@ enum kg_code rl_sft_open_folder(struct rl_sft_state *s, struct kg_err *err)
     struct kg_buf text;
     kg_buf_init(&text, MAX_YAML);
     rl_sft_config_dump(s->c, &text);
-    enum kg_code code = kg_file_mkdirs(s->o->folder, 0777, err);
-    code = code != KG_OK ? code : kg_file_lock_folder(s->o->folder, &s->lock, err);
-    code = code != KG_OK || !s->o->resume ? code : remove_halves(s->o->folder, err);
+    enum kg_code code = s->o->resume ? remove_halves(s->o->folder, err) : take_new(s, err);
     rl_sft_path(s, RL_SFT_YAML, path);
     code = code != KG_OK ? code : kg_file_write_atomic(path, text.data, text.len, err);
     kg_buf_deinit(&text);
