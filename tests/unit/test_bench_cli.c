@@ -247,8 +247,8 @@ static void test_two_commands_on_one_folder(void **state)
     assert_paid_once(6);
 }
 
-/* The command's own files may not grow any more; its gym has no such limit. Three replies leave room
- * for what it writes to its standard error, a file here, too. */
+/* The command's own files may not grow any more; its gym has no such limit. Three replies leave
+ * room for what it writes to its standard error, a file here, too. */
 static void test_a_full_disk_is_named_and_nothing_is_lost(void **state)
 {
     (void)state;

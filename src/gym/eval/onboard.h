@@ -39,9 +39,9 @@ struct kg_onboard {
 json_t *kg_onboard_json(const struct kg_onboard *o);
 /* Does it fail at limits of this run alone? Then nothing is known of the problem. */
 bool kg_onboard_at_limits(const struct kg_onboard *o);
-/* What is found is kept (findings.h), unless it fails at limits alone. KG_OK with out->pass false is a defective problem; an error
- * means that it could not be looked at. Where it does not parse or build, or the reference itself
- * is not `ok`, no further check is made.
+/* What is found is kept (findings.h), unless it fails at limits alone. KG_OK with out->pass false
+ * is a defective problem; an error means that it could not be looked at. Where it does not parse or
+ * build, or the reference itself is not `ok`, no further check is made.
  */
 enum kg_code kg_onboard(struct kg_worker *w, const char *problem, struct kg_onboard *out,
                         struct kg_err *err) KG_MUST_USE;
