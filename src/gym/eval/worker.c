@@ -156,16 +156,20 @@ const char *kg_worker_compiler(const struct kg_worker *w)
     return kg_cc_version(w->cc);
 }
 
+static int64_t end_of(const struct kg_evaluation *e)
+{
+    return e->deadline_ns + kg_clock_lost_ns() - e->lost_ns;
+}
+
 int64_t kg_evaluation_deadline(const struct kg_evaluation *e, double seconds)
 {
-    int64_t d = kg_clock_ns() + (int64_t)(seconds * 1e9);
-    int64_t end = e->deadline_ns + kg_clock_lost_ns() - e->lost_ns;
+    int64_t d = kg_clock_ns() + (int64_t)(seconds * 1e9), end = end_of(e);
     return d < end ? d : end;
 }
 
 bool kg_evaluation_over(const struct kg_evaluation *e)
 {
-    return kg_evaluation_deadline(e, 0) < kg_clock_ns();
+    return kg_clock_ns() >= end_of(e);
 }
 
 void kg_evaluation_move(struct kg_evaluation *e)
