@@ -51,31 +51,53 @@ static bool anything(const struct kg_batch_waiting *w)
     return i < w->items->n;
 }
 
-void kg_batch_ahead_renew(struct kg_batch_ahead *a, const struct kg_batch_waiting *w)
+/* All that waits, a line at a time: together it may be more than memory holds twice. */
+static bool write_lines(struct kg_batch_ahead *a, FILE *f, const struct kg_batch_waiting *w)
 {
-    struct kg_err err = KG_ERR_INIT;
-    struct kg_buf text;
+    bool good = true;
+    a->bytes = 0;
+    for (size_t i = w->written; i < w->items->n && good; i++) {
+        const char *record = record_of(w, i);
+        good = !record || (fputs(record, f) >= 0 && fputc('\n', f) != EOF);
+        a->bytes += record ? (int64_t)strlen(record) + 1 : 0;
+    }
+    return fflush(f) == 0 && good && fsync(fileno(f)) == 0;
+}
+
+static bool write_anew(struct kg_batch_ahead *a, const struct kg_batch_waiting *w)
+{
+    char fresh[sizeof a->path + 8];
+    snprintf(fresh, sizeof fresh, "%s.new", a->path);
+    unlink(fresh); /* of a run that was killed */
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+    bool good = f && write_lines(a, f, w);
+    int why = errno;
+    if (f) {
+        fclose(f);
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    if (good && rename(fresh, a->path) == 0) {
+        return true;
+    }
+    give_up(a, strerror(good ? errno : why));
+    unlink(fresh);
+    return false;
+}
+
+bool kg_batch_ahead_renew(struct kg_batch_ahead *a, const struct kg_batch_waiting *w)
+{
     done_with(a);
     a->ours = true;
     if (!anything(w)) {
         unlink(a->path);
         a->bytes = 0;
-        return;
+        return true;
     }
-    kg_buf_init(&text, KG_BATCH_MAX_BYTES);
-    for (size_t i = w->written; i < w->items->n; i++) {
-        const char *record = record_of(w, i);
-        if (record) {
-            kg_buf_add(&text, record, strlen(record));
-            kg_buf_add(&text, "\n", 1);
-        }
-    }
-    if (!kg_buf_ok(&text) || kg_file_write_atomic(a->path, text.data, text.len, &err) != KG_OK) {
-        give_up(a, kg_buf_ok(&text) ? err.message : "too much waits");
-    }
-    a->bytes = (int64_t)text.len;
+    bool good = write_anew(a, w);
     a->most = 2 * a->bytes > MOST ? 2 * a->bytes : MOST;
-    kg_buf_deinit(&text);
+    return good;
 }
 
 void kg_batch_ahead_add(struct kg_batch_ahead *a, const char *record,
@@ -86,7 +108,7 @@ void kg_batch_ahead_add(struct kg_batch_ahead *a, const char *record,
         return;
     }
     if (a->bytes > a->most) { /* holds this one, too */
-        kg_batch_ahead_renew(a, w);
+        (void)!kg_batch_ahead_renew(a, w);
         return;
     }
     if (a->fd < 0) {

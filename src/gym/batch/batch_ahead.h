@@ -25,8 +25,9 @@ struct kg_batch_waiting {
 
 enum kg_code kg_batch_ahead_init(struct kg_batch_ahead *a, const char *output,
                                  struct kg_err *err) KG_MUST_USE;
-/* The file holds what waits and nothing else; or is gone. Atomically. */
-void kg_batch_ahead_renew(struct kg_batch_ahead *a, const struct kg_batch_waiting *w);
+/* The file holds what waits and nothing else; or is gone. Atomically. False: it could not be
+ * written, and no more is kept; an older file is as it was. */
+bool kg_batch_ahead_renew(struct kg_batch_ahead *a, const struct kg_batch_waiting *w);
 /* One more that waits. */
 void kg_batch_ahead_add(struct kg_batch_ahead *a, const char *record,
                         const struct kg_batch_waiting *w);

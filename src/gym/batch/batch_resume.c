@@ -122,19 +122,20 @@ static struct kg_item *holds(const struct search *s, const char *line, size_t le
 
 /* A record of the line it is that still holds. Where the output has all before it in order, it
  * stays there; else its text is kept until it is written again. */
-static void keep(struct kg_items *items, struct kg_item *it, const char *line, size_t len,
-                 struct kg_batch_out *out, int64_t at, bool in_output)
+static enum kg_code keep(struct kg_items *items, struct kg_item *it, const char *line, size_t len,
+                         struct kg_batch_out *out, int64_t at, bool in_output, struct kg_err *err)
 {
     size_t i = (size_t)(it - items->item);
     if (i < out->written || it->kept) {
-        return;
+        return KG_OK;
     }
     if (in_output && i == out->written && out->end == at) {
         out->written++;
         out->end = at + (int64_t)len + 1;
-    } else {
-        it->kept = strndup(line, len);
+        return KG_OK;
     }
+    it->kept = strndup(line, len);
+    return it->kept ? KG_OK : kg_fail_memory(err, KG_E_HOST, "no memory for earlier records");
 }
 
 static enum kg_code check_ours(const char *line, ssize_t len, const char *path, struct kg_err *err)
@@ -163,7 +164,7 @@ static enum kg_code read_lines(struct search *s, FILE *f, const char *path, bool
                                  ? holds(s, line, (size_t)n - 1)
                                  : NULL;
         if (it) {
-            keep(s->items, it, line, (size_t)n - 1, out, at, in_output);
+            code = keep(s->items, it, line, (size_t)n - 1, out, at, in_output, err);
         }
     }
     if (code == KG_OK && !feof(f)) {
@@ -229,8 +230,11 @@ static enum kg_code resume(struct search *s, struct kg_batch_out *out, struct kg
         tdelete(&items->item[i], &s->tree, compare_ids);
     }
     if (code == KG_OK) {
-        kg_batch_ahead_renew(ahead, &(struct kg_batch_waiting){items, ready, out->written});
-        if (ftruncate(out->fd, out->end) != 0 || lseek(out->fd, out->end, SEEK_SET) < 0) {
+        if (!kg_batch_ahead_renew(ahead, &(struct kg_batch_waiting){items, ready, out->written})) {
+            code = kg_fail(err, KG_E_IO,
+                           "%s: cannot keep the records of %s meanwhile; nothing was changed",
+                           ahead->path, path);
+        } else if (ftruncate(out->fd, out->end) != 0 || lseek(out->fd, out->end, SEEK_SET) < 0) {
             code = kg_fail(err, KG_E_IO, "%s: cannot resume: %s", path, strerror(errno));
         }
     }
