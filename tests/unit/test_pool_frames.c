@@ -508,9 +508,12 @@ static void refuse_once_more(bool says_why)
 static void test_a_worker_that_cannot_start_costs_no_task(void **state)
 {
     (void)state;
+    struct kg_pool_core core = {0};
     for (int says_why = 0; says_why < 2; says_why++) {
         open_all(false);
         s.worked = true;
+        s.core = &core;
+        s.ncores = 1;
         add_frame(KG_FRAME_BROKEN, no_device, "", 0);
         hear_all();
         for (int k = 0; k < 5; k++) {
@@ -520,7 +523,7 @@ static void test_a_worker_that_cannot_start_costs_no_task(void **state)
         assert_int_equal(pool.ndone, 0);
         assert_int_equal(pool.broken.code, KG_OK);
 
-        s.refused_ns -= 61000000000; /* a minute later, with a colleague at work */
+        s.tasks.task[0]->refused_ns -= 61000000000; /* a minute later, with a colleague at work */
         struct kg_worker_process other = {.state = KG_WORKER_BUSY, .ready = true},
                                  *both[] = {&worker, &other};
         s.worker = both;
@@ -528,12 +531,19 @@ static void test_a_worker_that_cannot_start_costs_no_task(void **state)
         refuse_once_more(says_why);
         refuse_once_more(says_why);
         assert_int_equal(s.tasks.task[0]->losses, 0);
-        assert_int_equal(s.refused_ns, 0);
+        assert_int_equal(s.tasks.task[0]->refused_ns, 0);
 
-        other.state = KG_WORKER_NONE;
+        core.held = true; /* it can be given nothing */
         refuse_once_more(says_why);
-        assert_true(s.refused_ns > 0);
-        s.refused_ns -= 61000000000;
+        assert_true(s.tasks.task[0]->refused_ns > 0);
+        core.held = false;
+        other.state = KG_WORKER_NONE;
+        s.tasks.task[0]->refused_ns -= 61000000000;
+        s.ready_ns = kg_clock_ns(); /* there was one meanwhile, so its minute begins anew */
+        refuse_once_more(says_why);
+        assert_int_equal(s.tasks.task[0]->losses, 0);
+        s.ready_ns = 0;
+        s.tasks.task[0]->refused_ns -= 61000000000;
         refuse_once_more(says_why);
         assert_int_equal(s.tasks.task[0]->losses, 1);
         refuse_once_more(says_why);

@@ -39,8 +39,8 @@ struct kg_supervisor {
     struct kg_config config;
     char program[4096], trace[4096];
     bool public_only, draining;
-    bool worked;        /* a worker has given a result: this host can run them */
-    int64_t refused_ns; /* workers could not start since then, and none is there; 0: not so */
+    bool worked;      /* a worker has given a result: this host can run them */
+    int64_t ready_ns; /* when a worker was ready last */
     struct kg_pool_core *core;
     int ncores;
     char **device; /* names; NULL: the configuration's */
@@ -67,9 +67,10 @@ bool kg_supervisor_is_up(struct kg_supervisor *s, struct kg_worker_process *w);
  * moment; any other cannot judge, so the pool is broken. */
 void kg_supervisor_cannot_start(struct kg_supervisor *s, struct kg_worker_process *w,
                                 const struct kg_err *e);
-/* The worker that is lost had not read its task, which then waits and counts no loss: another
- * worker will take it. Where none works, this holds for a minute. */
-bool kg_supervisor_lets_off(struct kg_supervisor *s, struct kg_worker_process *w);
+/* The worker that is lost had not read its task t, which then waits and counts no loss: another
+ * worker will take it. Where none can, this holds for a minute from the first time. */
+bool kg_supervisor_lets_off(struct kg_supervisor *s, struct kg_worker_process *w,
+                            struct kg_pool_task *t);
 /* Is this core, an index, the caller's, or will it be once its task has ended? */
 bool kg_supervisor_core_is_taken(const struct kg_supervisor *s, int core);
 /* Tasks to workers that are idle; workers that are needed are started. */

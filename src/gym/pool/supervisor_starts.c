@@ -47,18 +47,21 @@ bool kg_supervisor_is_up(struct kg_supervisor *s, struct kg_worker_process *w)
     return w->state == KG_WORKER_IDLE && !w->channel.ended;
 }
 
+/* One that can be given a task now or soon. */
 static bool another_works(const struct kg_supervisor *s, const struct kg_worker_process *w)
 {
     for (int i = 0; i < s->nworkers; i++) {
         const struct kg_worker_process *o = s->worker[i];
-        if (o != w && o->ready && (o->state == KG_WORKER_IDLE || o->state == KG_WORKER_BUSY)) {
+        bool up = o->ready && (o->state == KG_WORKER_IDLE || o->state == KG_WORKER_BUSY);
+        if (o != w && up && !o->unwanted && !kg_supervisor_core_is_taken(s, o->core)) {
             return true;
         }
     }
     return false;
 }
 
-bool kg_supervisor_lets_off(struct kg_supervisor *s, struct kg_worker_process *w)
+bool kg_supervisor_lets_off(struct kg_supervisor *s, struct kg_worker_process *w,
+                            struct kg_pool_task *t)
 {
     int64_t now_ns = kg_clock_ns();
     if (w->ready || !s->worked) {
@@ -66,9 +69,9 @@ bool kg_supervisor_lets_off(struct kg_supervisor *s, struct kg_worker_process *w
     }
     w->again_ns = now_ns + AGAIN_NS;
     if (another_works(s, w)) {
-        s->refused_ns = 0;
+        t->refused_ns = 0;
         return true;
     }
-    s->refused_ns = s->refused_ns ? s->refused_ns : now_ns;
-    return now_ns - s->refused_ns < PATIENCE_NS;
+    t->refused_ns = t->refused_ns > s->ready_ns ? t->refused_ns : now_ns;
+    return now_ns - t->refused_ns < PATIENCE_NS;
 }

@@ -171,7 +171,7 @@ static void lost(struct kg_supervisor *s, struct kg_worker_process *w, const str
     }
     if (t->cancelled || t->late) {
         fail_stopped(s, t);
-    } else if (!kg_supervisor_lets_off(s, w) && ++t->losses >= KG_POOL_TRIES) {
+    } else if (!kg_supervisor_lets_off(s, w, t) && ++t->losses >= KG_POOL_TRIES) {
         kg_fail(&e, KG_E_GYM, "the worker died twice while judging this task");
         kg_supervisor_fail(s, t, why ? why : &e);
     } else if (!kg_pool_tasks_return(&s->tasks, t)) {
@@ -209,7 +209,7 @@ static bool hear_frame(struct kg_supervisor *s, struct kg_worker_process *w, str
     }
     if (f->kind == KG_FRAME_READY && !w->ready) {
         w->ready = true;
-        s->refused_ns = 0;
+        s->ready_ns = kg_clock_ns();
         return true;
     }
     if (f->kind == KG_FRAME_BROKEN && !w->ready && kg_frame_get_error(f->head, &e) != KG_OK &&

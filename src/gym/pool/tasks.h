@@ -17,6 +17,7 @@ struct kg_pool_task {
     size_t len;
     int64_t deadline_ns; /* monotonic; 0: none */
     int losses;          /* workers that died over it */
+    int64_t refused_ns;  /* since then no worker that got it could start; 0: not so */
     bool cancelled;      /* by the caller */
     bool late;           /* its deadline has passed */
     int64_t stop_ns;     /* its worker is told to stop since then; 0: it is not */
