@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "lm/io/checkpoint.h"
 #include "lm/io/checkpoint_form.h"
 
@@ -165,13 +166,25 @@ enum kg_code lm_checkpoint_check(const char *dir, struct kg_err *err)
     return code == KG_OK ? check_whole(dir, err) : code;
 }
 
+/* A folder whose files another process of this host has open cannot be removed on NFS: it goes out
+ * of the way. */
+static enum kg_code make_way(const char *replaced, struct kg_err *err)
+{
+    char aside[PATH_MAX];
+    if (kg_file_remove_tree(replaced, err) == KG_OK) {
+        return KG_OK;
+    }
+    int n = snprintf(aside, sizeof aside, "%s.tmp.%ld", replaced, (long)getpid());
+    return n < (int)sizeof aside && rename(replaced, aside) == 0 ? KG_OK : err->code;
+}
+
 /* dir is there, and keeps its folder on an error. A reader may see no dir and put the older folder
  * back before the new one comes; then both renames are done again. */
 static enum kg_code put_by_two(const char *temporary, const char *dir, const char *replaced,
                                struct kg_err *err)
 {
     for (int i = 0; i < PUT_ROUNDS; i++) {
-        if (kg_file_remove_tree(replaced, err) != KG_OK) {
+        if (make_way(replaced, err) != KG_OK) {
             return err->code;
         }
         if (rename(dir, replaced) != 0) {
@@ -194,6 +207,7 @@ enum kg_code lm_checkpoint_put(const char *temporary, const char *dir, struct kg
 {
     char replaced[PATH_MAX];
     bool there = kg_file_exists(dir);
+    struct kg_err ignored = KG_ERR_INIT;
     enum kg_code code = replaced_of(dir, replaced, err);
     if (code != KG_OK) {
         return code;
@@ -206,7 +220,10 @@ enum kg_code lm_checkpoint_put(const char *temporary, const char *dir, struct kg
         code = kg_fail(err, KG_E_IO, "%s: cannot replace: %s", dir, strerror(errno));
     }
     code = code == KG_OK ? sync_parent(dir, err) : code;
-    return code == KG_OK ? kg_file_remove_tree(replaced, err) : code;
+    if (code == KG_OK && kg_file_remove_tree(replaced, &ignored) != KG_OK) {
+        kg_log(KG_LOG_WARN, "the checkpoint before stays: %s", ignored.message);
+    }
+    return code;
 }
 
 enum kg_code lm_checkpoint_remove(const char *dir, struct kg_err *err)
