@@ -237,6 +237,9 @@ static enum kg_code fill_extras(const struct rl_talker *t, const char *from,
             make_extra(t, i, &text[i]);
             found = true;
         }
+        if (!kg_buf_ok(&text[i])) {
+            return kg_fail(err, KG_E_LIMIT, "%s: too large, or no memory for it", extra_names[i]);
+        }
         if (found) {
             list[o->n_extra++] =
                 (struct lm_checkpoint_file){extra_names[i], text[i].data, text[i].len};
