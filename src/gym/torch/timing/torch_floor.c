@@ -62,10 +62,22 @@ enum kg_code kg_tfloor_retake(struct kg_evaluation *e, const struct kg_tpairs_op
     return code;
 }
 
-/* A process that could not answer may be of no more use: the next evaluation has a fresh one. */
-static void ask(struct kg_worker *w, struct kg_tinstance *s)
+/* -1: it cannot be told; 0: not yet. */
+static int take_answer(struct kg_tinstance *s, const json_t *told)
 {
-    struct kg_err ignored = KG_ERR_INIT;
+    json_int_t asked = json_integer_value(json_object_get(told, "asked"));
+    json_int_t needed = json_integer_value(json_object_get(told, "needed"));
+    if (asked >= LEAST && asked <= EDITS && needed >= 0 && needed <= asked) {
+        s->needed = (int)needed;
+        return (int)asked;
+    }
+    return json_is_true(json_object_get(told, "again")) ? 0 : -1;
+}
+
+/* A process that could not answer may be of no more use: the next evaluation has a fresh one. */
+static enum kg_code ask(struct kg_worker *w, struct kg_tinstance *s, struct kg_err *err)
+{
+    struct kg_err e = KG_ERR_INIT;
     json_t *structure = json_object(), *reply = NULL;
     for (size_t i = 0; i < s->desc.ninputs; i++) {
         char number[24];
@@ -74,31 +86,33 @@ static void ask(struct kg_worker *w, struct kg_tinstance *s)
     }
     json_t *request =
         json_pack("{s:i, s:i, s:o}", "edits", EDITS, "seconds", SECONDS, "structure", structure);
-    s->edited = -1;
-    if (kg_tinstance_tell(w, s, KG_TC_DESCRIBE, "editing its inputs", request, &reply, &ignored) ==
-        KG_OK) {
-        const json_t *told = json_object_get(reply, "reads");
-        json_int_t asked = json_integer_value(json_object_get(told, "asked"));
-        json_int_t needed = json_integer_value(json_object_get(told, "needed"));
-        if (asked >= LEAST && asked <= EDITS && needed >= 0 && needed <= asked) {
-            s->edited = (int)asked;
-            s->needed = (int)needed;
-        }
+    enum kg_code code =
+        kg_tinstance_tell(w, s, KG_TC_DESCRIBE, "editing its inputs", request, &reply, &e);
+    if (code == KG_OK) {
+        s->edited = take_answer(s, json_object_get(reply, "reads"));
+    } else if (code == KG_E_PROBLEM) {
+        s->edited = -1;
+        code = KG_OK;
+    } else {
+        *err = e;
     }
-    if (s->edited < 0) {
+    if (s->edited <= 0) {
         kg_trunner_stop(w, &s->ref);
     }
     json_decref(reply);
+    return code;
 }
 
-void kg_tfloor_learn(struct kg_evaluation *e)
+enum kg_code kg_tfloor_learn(struct kg_evaluation *e, struct kg_err *err)
 {
     struct kg_tinstance *s = kg_torch_run_of(e)->instance;
     int64_t since = kg_clock_ns();
-    if (s->edited == 0) {
-        ask(e->w, s);
-        kg_evaluation_excuse(e, since);
+    if (s->edited != 0) {
+        return KG_OK;
     }
+    enum kg_code code = ask(e->w, s, err);
+    kg_evaluation_excuse(e, since);
+    return code;
 }
 
 void kg_tfloor_accuse(struct kg_evaluation *e, const struct kg_tpairs_result *res, int processes)

@@ -21,9 +21,10 @@ bool kg_tfloor_below(const struct kg_evaluation *e, const struct kg_tpairs_resul
 enum kg_code kg_tfloor_retake(struct kg_evaluation *e, const struct kg_tpairs_options *opt,
                               struct kg_err *err) KG_MUST_USE;
 /* Asks the reference which of 64 random elements its answer needs, once for an instance. It takes
- * up to half a minute, so it is for who would be accused. What goes wrong leaves the floor as it
- * is. Without a candidate's process, and without the device's lease. */
-void kg_tfloor_learn(struct kg_evaluation *e);
+ * up to half a minute, so it is for who would be accused. What the reference cannot tell leaves
+ * the floor as it is. Without a candidate's process, and without the device's lease. Errors: HOST,
+ * GYM, CANCELLED. */
+enum kg_code kg_tfloor_learn(struct kg_evaluation *e, struct kg_err *err) KG_MUST_USE;
 /* The verdict, and evidence. */
 void kg_tfloor_accuse(struct kg_evaluation *e, const struct kg_tpairs_result *res, int processes);
 

@@ -283,11 +283,12 @@ static enum kg_stage_result measure(struct kg_evaluation *e, const struct kg_tpa
     }
     if (o == SUSPECT_FLOOR) { /* nobody is accused by a clock whose own error is not known */
         kg_tcandidate_stop(e);
-        o = null_test(e, opt, err) != KG_OK ? ERROR : kg_tfloor_below(e, &res) ? o : DONE;
+        o = null_test(e, opt, err) != KG_OK                      ? ERROR
+            : t->null_half_width > 0 && kg_tfloor_below(e, &res) ? o
+                                                                 : DONE;
     }
     if (o == SUSPECT_FLOOR) { /* nor for what its answer does not need */
-        kg_tfloor_learn(e);
-        o = kg_tfloor_below(e, &res) ? o : DONE;
+        o = kg_tfloor_learn(e, err) != KG_OK ? ERROR : kg_tfloor_below(e, &res) ? o : DONE;
     }
     if (suspect(o)) {
         accuse(e, o, &res);
