@@ -25,6 +25,9 @@ import json
 import math
 import os
 import random
+import ssl
+import sys
+import threading
 import time
 import urllib.parse
 import uuid
@@ -39,10 +42,12 @@ Completion = Union[str, Sequence[Dict[str, Any]]]
 
 _WAIT_S = 60.0  # one request waits so long for a result, then asks again
 _REPLY_MOST = 256 << 20  # bytes of an answer
+_TELL_S = 60.0  # whoever waits for a service that does not answer says so this often
 
 
 class GymError(Exception):
-    """The gym has no verdict. code: as in a record's error, or "unreachable", "lost", "late"."""
+    """The gym has no verdict. code: as in a record's error, or "unreachable", "certificate",
+    "lost", "late"."""
 
     def __init__(self, message: str, code: str = "", blame: str = "") -> None:
         super().__init__(message)
@@ -123,6 +128,7 @@ class Gym:
         body.setdefault("key", uuid.uuid4().hex)
         end = time.monotonic() + self.timeout_s
         path = "/v1/evaluations"
+        by_key = False
         job: Dict[str, Any] = {}
         while True:
             wait = max(1.0, min(_WAIT_S, end - time.monotonic()))
@@ -133,8 +139,10 @@ class Gym:
                 else:
                     job, text = self._until(end, "GET", ask, None, wait)
             except Refused as refusal:
-                # A service that lost its last writes knows the id no more: the key finds or makes it.
-                if (refusal.status != 404 or path == "/v1/evaluations"
+                # A service that lost its last writes knows the id no more, and a token that may
+                # only submit reads no id: the key finds the job, or makes it.
+                by_key = by_key or refusal.status == 403
+                if (refusal.status not in (403, 404) or path == "/v1/evaluations"
                         or time.monotonic() >= end):
                     raise
                 path = "/v1/evaluations"
@@ -144,7 +152,8 @@ class Gym:
             if time.monotonic() >= end:
                 raise GymError(f"evaluation {job.get('id')} had no result in {self.timeout_s:g} s",
                                "late")
-            path = "/v1/evaluations/" + urllib.parse.quote(str(job["id"]), safe="")
+            if not by_key:
+                path = "/v1/evaluations/" + urllib.parse.quote(str(job["id"]), safe="")
 
     def reward(self, problem: Optional[str] = None, *, preset_reward: str = "dr-kernel",
                **members: Any) -> float:
@@ -198,14 +207,24 @@ class Gym:
             except Refused:
                 raise
             except GymError as error:
-                if time.monotonic() + pause >= end:
+                if error.code == "certificate" or time.monotonic() + pause >= end:
                     raise error
                 self._waits(str(error))
             time.sleep(pause * (0.5 + random.random()))
             pause = min(2 * pause, 15.0)
 
+    _told = [0.0]  # when anybody of this process said so last
+    _telling = threading.Lock()
+
     def _waits(self, why: str) -> None:
-        """It is asked once more. A command line tells its user."""
+        """It is asked once more. Standard error says so, once a minute."""
+        with Gym._telling:
+            tell = time.monotonic() >= Gym._told[0]
+            if tell:
+                Gym._told[0] = time.monotonic() + _TELL_S
+        if tell:
+            print(f"kgym: {why}: it is asked again, for up to {self.timeout_s:g} s", file=sys.stderr,
+                  flush=True)
 
     def _once(self, method: str, path: str, body: Any, wait: float) -> Tuple[Dict[str, Any], str]:
         headers = {"Accept": "application/json"}
@@ -225,6 +244,8 @@ class Gym:
             answer = connection.getresponse()
             text = answer.read(_REPLY_MOST).decode("utf-8", "replace")
             status = answer.status
+        except ssl.SSLCertVerificationError as error:
+            raise GymError(f"{self.url}: {error}", "certificate") from error
         except (OSError, http.client.HTTPException) as error:
             raise GymError(f"{self.url}: {error or type(error).__name__}", "unreachable") from error
         finally:

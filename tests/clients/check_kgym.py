@@ -40,6 +40,28 @@ class Evaluations(Rig):
             self.assertEqual(self.gym.evaluate("relu", reply=word)["verdict"], "ok", word)
             self.assertEqual(len(self.service.jobs), n, word)
 
+    def test_a_token_that_only_submits_waits_by_its_key(self):
+        self.service.submit_only = True
+        self.assertEqual(self.gym.evaluate("relu", reply="@slow")["verdict"], "ok")
+        self.assertEqual(len(self.service.jobs), 1)
+        with self.assertRaises(kgym.Refused):
+            self.gym.get("J00000")
+
+    def test_who_waits_for_a_silent_service_says_so(self):
+        with mock.patch.object(kgym.Gym, "_told", [0.0]), mock.patch("sys.stderr") as stderr:
+            with self.assertRaises(kgym.GymError):
+                kgym.Gym("http://127.0.0.1:9", timeout_s=1.5).evaluate("relu", reply="x")
+        said = "".join(call.args[0] for call in stderr.write.call_args_list)
+        self.assertEqual(said.count("it is asked again, for up to 1.5 s"), 1)
+        self.assertIn("http://127.0.0.1:9: ", said)
+
+    def test_a_certificate_that_is_none_is_told_at_once(self):
+        error = kgym.ssl.SSLCertVerificationError("certificate verify failed")
+        with mock.patch("http.client.HTTPSConnection.request", side_effect=error):
+            with self.assertRaises(kgym.GymError) as caught:
+                kgym.Gym("https://127.0.0.1:9").evaluate("relu", reply="x")
+        self.assertEqual(caught.exception.code, "certificate")
+
     def test_a_restart_is_waited_for(self):
         self.service.failing = True
         timer = threading.Timer(0.6, setattr, (self.service, "failing", False))

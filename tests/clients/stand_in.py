@@ -38,6 +38,7 @@ class Service:
         self.trajectories = {}  # id -> {wish, turns: [{body, job}]}
         self.token = ""
         self.failing = False
+        self.submit_only = False  # the scope of the token
 
     def first(self, word, times=1):
         with self.lock:
@@ -207,6 +208,8 @@ class Handler(BaseHTTPRequestHandler):
                                      "field": ""})
         if path == ["v1", "evaluations"] and body is not None:
             return self.evaluate(body)
+        if path[:2] == ["v1", "evaluations"] and service.submit_only:
+            return self.answer(403, {"code": "no_scope", "message": "not for this", "field": ""})
         if path[:2] == ["v1", "evaluations"] and len(path) >= 3:
             return self.get(path[2], path[3:])
         if path[:2] == ["v1", "trajectories"]:
