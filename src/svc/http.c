@@ -21,6 +21,7 @@
 enum { IDLE_S = 150, BACKLOG = 4096 };
 enum { BODIES_MOST = 1 << 30 }; /* bytes, of all exchanges that are open */
 enum { PARAMETERS_MOST = 32 };  /* of a query; no route has as many */
+enum { WORKERS_PART = 8 };      /* so much of all exchanges is for workers alone */
 
 /* --- requests --- */
 
@@ -92,12 +93,23 @@ static bool target(struct kg_svc_exchange *x, const char **query)
     return snprintf(x->raw, sizeof x->raw, "%.*s", (int)n, sent) < (int)sizeof x->raw;
 }
 
+/* A worker's claims end while it is kept out, so some places are left for workers alone, whoever
+ * else asks. The path tells: tokens are looked at later. */
+static size_t most_open_for(const struct kg_svc_exchange *x)
+{
+    static const char worker[] = "/v1/worker/";
+    const char *path = evhttp_request_get_uri(x->req);
+    size_t most = x->http->o->most_open;
+    bool is_worker = path != NULL && strncmp(path, worker, sizeof worker - 1) == 0;
+    return is_worker ? most : most - most / WORKERS_PART;
+}
+
 /* False: there are too many, and it was answered. Body bytes count from here on. */
 static bool admit(struct kg_svc_exchange *x)
 {
     struct kg_svc_http *h = x->http;
     size_t len = evbuffer_get_length(evhttp_request_get_input_buffer(x->req));
-    if (h->nopen > h->o->most_open || len > BODIES_MOST - h->bytes) {
+    if (h->nopen > most_open_for(x) || len > BODIES_MOST - h->bytes) {
         kg_svc_header(x, "Connection", "close");
         kg_svc_header(x, "Retry-After", "5");
         kg_svc_reply_error(x, 503, "busy", "", "too many requests at once: ask again");

@@ -71,7 +71,7 @@ struct kg_svc_route {
 struct kg_svc_http_options {
     int fd; /* a socket that listens; taken */
     int64_t body_bytes;
-    size_t most_open; /* exchanges at once; more are answered 503 */
+    size_t most_open; /* exchanges at once, an eighth of them for workers; more are answered 503 */
     const struct kg_svc_route *routes;
     size_t nroutes;
     void *ctx; /* of handlers */

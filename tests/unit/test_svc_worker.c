@@ -198,6 +198,66 @@ static void nothing_waits_for_an_acknowledgement(void **state)
     event_base_free(service.base);
 }
 
+static struct {
+    struct kg_svc_exchange *held[16];
+    int n;
+} full;
+
+static void on_hold(struct kg_svc_exchange *x, void *ctx)
+{
+    (void)ctx;
+    full.held[full.n++] = x;
+}
+
+/* Whoever else asks, the last places are a worker's. */
+static void a_worker_gets_in_where_others_wait(void **state)
+{
+    static const struct kg_svc_route routes[] = {{"POST", "/v1/hold", KG_SVC_OPEN, on_hold},
+                                                 {"POST", "/v1/worker/**", KG_SVC_OPEN, on_any}};
+    enum { MOST = 16, OTHERS = 14 };
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_svc_http *http;
+    struct kg_svc_client *client[OTHERS + 2];
+    int fd, status[OTHERS + 2] = {0};
+    (void)state;
+    memset(&full, 0, sizeof full);
+    service.base = event_base_new();
+    assert_int_equal(kg_svc_listen("127.0.0.1", 0, &fd, &err), KG_OK);
+    const int port = port_of(fd);
+    const struct kg_svc_http_options o = {
+        .fd = fd, .body_bytes = 1 << 20, .most_open = MOST, .routes = routes, .nroutes = 2};
+    assert_int_equal(kg_svc_http_open(service.base, &o, &http, &err), KG_OK);
+    for (int i = 0; i < OTHERS + 2; i++) {
+        assert_int_equal(
+            kg_svc_client_open(service.base, "127.0.0.1", port, NULL, PATIENCE_S, &client[i], &err),
+            KG_OK);
+    }
+    for (int i = 0; i <= OTHERS; i++) {
+        kg_svc_client_post(client[i], "/v1/hold", json_object(), on_answer, &status[i]);
+    }
+    event_base_dispatch(service.base); /* until one has an answer */
+    int refused = 0;
+    for (int i = 0; i <= OTHERS; i++) {
+        refused += status[i] == 503;
+    }
+    assert_int_equal(refused, 1);
+    assert_int_equal(full.n, OTHERS);
+    kg_svc_client_post(client[OTHERS + 1], "/v1/worker/hello", json_object(), on_answer,
+                       &status[OTHERS + 1]);
+    event_base_dispatch(service.base);
+    assert_int_equal(status[OTHERS + 1], 200);
+    for (int i = 0; i < full.n; i++) {
+        kg_svc_reply_json(full.held[i], 200, json_object());
+        event_base_dispatch(service.base);
+    }
+    for (int i = 0; i < OTHERS + 2; i++) {
+        assert_true(status[i] == 200 || status[i] == 503);
+        kg_svc_client_close(client[i]);
+    }
+    kg_svc_http_close(http);
+    event_base_free(service.base);
+}
+
 /* The job runs on while news is of an older claim, and ends with news of its own. */
 static void news_of_an_old_claim_ends_no_newer_one(void **state)
 {
@@ -451,6 +511,7 @@ static void a_turn_goes_on_with_another_problem(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_waits_for_an_acknowledgement),
+                                       cmocka_unit_test(a_worker_gets_in_where_others_wait),
                                        cmocka_unit_test(news_of_an_old_claim_ends_no_newer_one),
                                        cmocka_unit_test(a_claim_that_ran_out_ends_its_job),
                                        cmocka_unit_test(jobs_behind_a_long_one_are_handed_back),
