@@ -457,8 +457,11 @@ static void a_configuration_says_device_and_league(void **state)
     kg_prompt_spec_of(&c, &spec);
     assert_string_equal(spec.league, "");
     struct kg_buf out;
-    message("01_linear_gelu", &(struct kg_prompt_spec){.league = ""}, &out);
+    assert_true(spec.unloaded);
+    message("01_linear_gelu", &(struct kg_prompt_spec){.league = "", .unloaded = true}, &out);
     assert_null(strstr(out.data, "too coarse"));
+    assert_null(strstr(out.data, "prepare(self)"));
+    assert_non_null(strstr(out.data, "constructed under the same seed, and nothing is loaded"));
     kg_buf_deinit(&out);
 }
 

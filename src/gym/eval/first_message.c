@@ -22,9 +22,11 @@ enum kg_code kg_prompt_for(const struct kg_paths *paths, const char *problem,
     return kg_prompt_for_named(paths, problem, spec, NULL, out, err);
 }
 
-/* Where KernelBench's procedure judges, PyTorch's own defaults of precision hold. */
+/* Where KernelBench's procedure judges, PyTorch's own defaults of precision hold, and modules have
+ * the parameters that their constructors draw. */
 void kg_prompt_spec_of(const struct kg_config *config, struct kg_prompt_spec *spec)
 {
     spec->device = config->device;
-    spec->league = config->protocol == KG_PROTOCOL_KERNELBENCH ? "" : config->precision;
+    spec->unloaded = config->protocol == KG_PROTOCOL_KERNELBENCH;
+    spec->league = spec->unloaded ? "" : config->precision;
 }

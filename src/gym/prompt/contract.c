@@ -68,6 +68,17 @@ static void contract_c(const struct kg_prompt_page *p)
            "linked with the C library, libm, libpthread and the operators of kgops.h.\n");
 }
 
+static const char loaded[] =
+    "- Create parameters and buffers of the same shapes in the same order, and best under the same "
+    "names: before the calls, the same values are loaded into both modules. A module that keeps "
+    "them in another form defines `load_reference_state(self, state)`, which gets the reference's "
+    "state as a dict. `prepare(self)`, where it is defined, is called after that: pack weights "
+    "there.\n";
+static const char unloaded[] =
+    "- Create parameters and buffers as the reference does: both modules are constructed under the "
+    "same seed, and nothing is loaded into them. So draw the same random values in the same "
+    "order.\n";
+
 static void contract_python(const struct kg_prompt_page *p)
 {
     const struct kg_prompt_task *t = p->task;
@@ -75,16 +86,13 @@ static void contract_python(const struct kg_prompt_page *p)
         p,
         "- Define `class %s(nn.Module)` in one Python file that imports what it uses.\n"
         "- Its constructor and its `forward` take the arguments of the reference's.\n"
-        "- Create parameters and buffers of the same shapes in the same order, and best under the "
-        "same names: before the calls, the same values are loaded into both modules. A module "
-        "that keeps them in another form defines `load_reference_state(self, state)`, which gets "
-        "the reference's state as a dict. `prepare(self)`, where it is defined, is called after "
-        "that: pack weights there.\n"
+        "%s"
         "- Outputs have the reference's nesting, shapes, dtypes and device. None shares memory "
         "with an input unless the reference's does.\n"
         "- Never write to an input.\n"
-        "- Inputs and parameters differ from call to call. Keep no result for a later call.\n",
-        t->entry);
+        "- Inputs%s differ from call to call. Keep no result for a later call.\n",
+        t->entry, p->spec->unloaded ? unloaded : loaded,
+        p->spec->unloaded ? "" : " and parameters");
     if (p->language == KG_PROMPT_TRITON) {
         kg_prompt_say(p, "- Mark kernels with `@triton.jit` and launch them from `forward`.");
     } else if (p->language == KG_PROMPT_CUDA) {

@@ -33,6 +33,7 @@ struct kg_prompt_spec {
     const char *hardware;
     const char *device; /* of PyTorch problems: "cpu", "cuda:0", "auto"; NULL: not known */
     const char *league; /* "fp32" (NULL), "tf32", or "": nothing is said of precision */
+    bool unloaded;      /* PyTorch: nothing is loaded into a candidate, as in KernelBench */
 };
 
 /* What a problem says of itself. Borrowed for the call; NULL where there is none. entry and model
