@@ -235,7 +235,7 @@ struct kgym_result {
     enum kgym_code error; /* KGYM_OK: there is a verdict, or the task stopped before one */
     const char *message;  /* of the verdict or of the error */
     int correct;          /* 1, 0; -1: not known */
-    double speedup;       /* of a candidate that is right and was timed; NaN: none */
+    double speedup;       /* of a right candidate whose time is trusted; NaN: none */
     double speedup_lo, speedup_hi; /* its 95 % interval */
     const struct kgym_reward *rewards;
     size_t nrewards;

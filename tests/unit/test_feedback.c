@@ -73,6 +73,25 @@ static void golden_brief(void **state)
     kg_buf_deinit(&all);
 }
 
+/* A ratio that is not trusted is no speed-up to learn from. */
+static void brief_tells_trusted_speed_alone(void **state)
+{
+    (void)state;
+    for (int trusted = 0; trusted < 2; trusted++) {
+        struct kg_record r;
+        struct kg_buf out;
+        sample_record(&r, SAMPLE_OK, 1);
+        r.has_speedup = true;
+        r.speedup.ratio = 9.9;
+        r.timing.status = trusted ? KG_T_MEASURED : KG_T_NOT_TRUSTED;
+        render(&r, 0, KG_FEEDBACK_BRIEF_LINE, &out);
+        assert_true((strstr(out.data, "9.9x") != NULL) == trusted);
+        assert_true((strstr(out.data, "untimed") != NULL) == !trusted);
+        kg_buf_deinit(&out);
+        kg_record_deinit(&r);
+    }
+}
+
 static size_t by_words(void *user, const char *text, size_t len)
 {
     size_t n = 0;
@@ -939,6 +958,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_texts),
         cmocka_unit_test(golden_brief),
+        cmocka_unit_test(brief_tells_trusted_speed_alone),
         cmocka_unit_test(brief_fits_the_callers_tokens),
         cmocka_unit_test(golden_exception),
         cmocka_unit_test(golden_import_error),

@@ -41,7 +41,7 @@ static void ok(struct brief *b, const struct kg_record *r)
         kg_buf_adds(&b->text, ", not in this league");
         close_part(b);
     }
-    if (r->has_speedup && isfinite(r->speedup.ratio)) {
+    if (r->has_speedup && r->timing.status == KG_T_MEASURED && isfinite(r->speedup.ratio)) {
         kg_buf_addf(&b->text, " %.1fx", r->speedup.ratio);
     } else {
         kg_buf_adds(&b->text, " untimed");

@@ -129,7 +129,7 @@ static json_t *own(const struct kg_record *r, const struct kg_kb_problem *proble
         json_object_set_new(j, "median_ns", json_integer(r->timing.candidate_ns));
         json_object_set_new(j, "reference_median_ns", json_integer(r->timing.reference_ns));
     }
-    if (r->has_speedup) {
+    if (r->has_speedup && (r->timing.status == KG_T_MEASURED || r->timing.claims)) {
         json_object_set_new(j, "speedup",
                             json_pack("{s:o, s:o, s:o}", "ratio", kg_json_real(r->speedup.ratio),
                                       "lo", kg_json_real(r->speedup.lo), "hi",

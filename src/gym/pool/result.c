@@ -27,10 +27,10 @@ static json_t *rewards_of(const struct kg_record *r)
 json_t *kg_result_of_record(int64_t id, const struct kg_record *r)
 {
     const char *message = r->has_error ? r->error.message : r->message;
-    json_t *speedup = r->has_speedup
-                          ? json_pack("[o, o, o]", kg_json_real(r->speedup.ratio),
-                                      kg_json_real(r->speedup.lo), kg_json_real(r->speedup.hi))
-                          : json_null();
+    bool trusted = r->has_speedup && r->timing.status == KG_T_MEASURED;
+    json_t *speedup = trusted ? json_pack("[o, o, o]", kg_json_real(r->speedup.ratio),
+                                          kg_json_real(r->speedup.lo), kg_json_real(r->speedup.hi))
+                              : json_null();
     return json_pack("{s:I, s:i, s:o, s:o, s:i, s:o, s:i, s:o, s:o}", "id", (json_int_t)id, "kind",
                      KGYM_EVALUATE, "verdict", text(kg_verdict_name(r->verdict)), "reason",
                      text(r->reason), "error", r->has_error ? r->error.code : KG_OK, "message",
