@@ -173,6 +173,9 @@ static void test_a_batch_becomes_a_run(void **state)
     rig_shows(
         "2 kernels judged, 0 of them earlier"); /* byte for byte now, and as right as before */
     rig_shows("verdicts  ok 1, wrong 1\n");
+    rig_expect(2, "$K kernelbench write --records out.jsonl --out made --level 2");
+    rig_says("out.jsonl: none of its records is of level 2");
+    rig_expect(0, "jq -e '.\"1\" | length == 2' made/eval_results.json"); /* as it was */
     rig_expect(2, "$K kernelbench write --records out.jsonl --out runs/demo");
     rig_says("kgym kernelbench: ");
     rig_expect(2, "$K kernelbench write --out made");

@@ -268,6 +268,7 @@ static void malformed_baselines_are_named(void **state)
         {"{\"level2\": {}}", "F: level1: missing"},
         {"{\"level1\": {}}", "F: level1: an object with at least one problem is needed"},
         {"{\"level1\": [1]}", "F: level1: an object"},
+        {"{\"level1\": {\"1_x.py\": null}}", "F: level1: no problem has a time"},
         {"{\"level1\": {\"x.py\": {\"mean\": 1}}}", "F: level1: `x.py` is not a name <id>_<Name>"},
         {"{\"level1\": {\"1_x.py\": 3}}", "F: level1.1_x.py: an object is needed"},
         {"{\"level1\": {\"1_x.py\": {}}}",
@@ -285,6 +286,20 @@ static void malformed_baselines_are_named(void **state)
         FAILS(kg_kb_baseline_parse(j, "F", 1, &b, &err), KG_E_INPUT, table[i].message);
         json_decref(j);
     }
+}
+
+/* KernelBench's own files have null where its timing failed, as on a card without the memory. */
+static void problems_without_a_time_are_left_out(void **state)
+{
+    (void)state;
+    struct kg_kb_baseline b;
+    json_t *j =
+        kb_json("{\"level1\": {\"2_y.py\": null, \"1_x.py\": {\"mean\": 3}, \"3_z.py\": null}}");
+    WORKS(kg_kb_baseline_parse(j, "F", 1, &b, &err));
+    assert_int_equal(b.n, 1);
+    assert_int_equal(b.problem[0].id, 1);
+    kg_kb_baseline_deinit(&b);
+    json_decref(j);
 }
 
 /* Problems: 1 ratio 2 exactly (not above 2), 2 ratio 0.5 exactly, 3 wrong, 4 without a result, 5
@@ -428,6 +443,7 @@ int main(void)
         cmocka_unit_test(claims_are_times_there),
         cmocka_unit_test(malformed_results_are_named),
         cmocka_unit_test(malformed_baselines_are_named),
+        cmocka_unit_test(problems_without_a_time_are_left_out),
         cmocka_unit_test(metrics_are_those_of_the_formulas),
         cmocka_unit_test(pass_at_k_of_a_run),
         cmocka_unit_test(metrics_of_random_runs),

@@ -34,6 +34,10 @@ int kg_cli_kb_write(struct kg_cli_kb *a)
     enum kg_code code = kg_kb_store_open(a->out, &store, &err);
     code = code == KG_OK ? kg_kb_export(a->records, a->out, &a->level, &store, &all, &done, &err)
                          : code;
+    if (code == KG_OK && done.kernels == 0) { /* results that are there stay */
+        code = kg_fail(&err, KG_E_NOT_FOUND, "%s: none of its records is of level %d", a->records,
+                       a->level);
+    }
     if (code == KG_OK && a->problems) {
         code = kg_kb_problems_load(a->problems, a->level, &problems, &err);
     }

@@ -24,6 +24,9 @@ static enum kg_code read_problem(const json_t *v, const char *name, const char *
         return kg_fail(err, KG_E_INPUT, "%s: level%d: `%.100s` is not a name <id>_<Name>.py",
                        source, level, name);
     }
+    if (json_is_null(v)) { /* it could not be timed there */
+        return KG_OK;
+    }
     if (!json_is_object(v)) {
         return kg_fail(err, KG_E_INPUT, "%s: level%d.%.100s: an object is needed", source, level,
                        name);
@@ -50,6 +53,9 @@ static enum kg_code read_level(const json_t *problems, const char *source, int l
         if (read_problem(v, name, source, level, out, err) != KG_OK) {
             return err->code;
         }
+    }
+    if (out->n == 0) {
+        return kg_fail(err, KG_E_INPUT, "%s: level%d: no problem has a time", source, level);
     }
     qsort(out->problem, out->n, sizeof *out->problem, by_id);
     for (size_t i = 1; i < out->n; i++) {
