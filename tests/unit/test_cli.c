@@ -305,6 +305,16 @@ static void test_replay_repeats_a_verdict(void **state)
                   "sed 's/,\"private\".*$/}/' rec.json > pub.json; "
                   "$K eval softmax $P/softmax.wrong.c --replay pub.json");
     rig_says("pub.json: private: missing");
+    rig_text("none.json", "{\"private\": {}}"); /* it failed before it had one */
+    rig_expect(2, "$K eval softmax $P/softmax.wrong.c --replay none.json");
+    rig_says("private.key: missing");
+    rig_text("in.jsonl", "{\"id\": \"1\", \"problem\": \"softmax\", \"source\": \"int x;\"}\n");
+    rig_expect(2, "$K eval --batch in.jsonl --out out.jsonl --replay nosuch.json");
+    rig_says("--batch takes no --replay");
+    rig_expect(2, "$K eval --batch in.jsonl --out out.jsonl --source");
+    rig_says("--batch takes no --source: a line has `source` instead of `reply`");
+    rig_expect(2, "$K eval --batch in.jsonl --out out.jsonl --json");
+    rig_expect(2, "ls out.jsonl");
     rig_text("rec.json", "{\"private\": ");
     rig_expect(2, "$K eval softmax $P/softmax.wrong.c --replay rec.json");
     rig_says("rec.json:1:");
@@ -323,6 +333,8 @@ static void test_report(void **state)
     rig_says("bad.jsonl:2");
     rig_expect(2, "cp r.jsonl bad.jsonl; echo '[1, 2]' >> bad.jsonl; $K report bad.jsonl");
     rig_says("bad.jsonl:2");
+    rig_expect(0, "cp r.jsonl cut.jsonl; head -c 1000 r.jsonl >> cut.jsonl; $K report cut.jsonl");
+    rig_says("cut.jsonl:2: cut off, and left out");
     rig_expect(2, "head -c 1000 /dev/urandom > bad.jsonl; $K report bad.jsonl --out nothing.html");
     rig_says("bad.jsonl:1");
     rig_expect(1, "test -e nothing.html");

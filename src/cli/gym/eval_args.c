@@ -92,6 +92,13 @@ enum kg_code kg_eval_args_check(const struct kg_eval_args *a, struct kg_err *err
         return kg_fail(err, KG_E_USAGE,
                        a->out ? "--batch takes no PROBLEM and REPLY" : "--batch needs --out FILE");
     }
+    if (a->batch && (a->replay || a->source || a->json)) {
+        return kg_fail(err, KG_E_USAGE, "--batch takes no %s%s",
+                       a->replay   ? "--replay"
+                       : a->source ? "--source"
+                                   : "--json",
+                       a->source && !a->replay ? ": a line has `source` instead of `reply`" : "");
+    }
     if (!a->batch && (a->out || a->jobs)) {
         return kg_fail(err, KG_E_USAGE, "--out and --jobs go with --batch");
     }

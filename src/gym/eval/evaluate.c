@@ -135,6 +135,9 @@ static enum kg_code secret_key(const struct kg_worker *w, const struct kg_task *
 {
     const char *hex =
         t->replay ? json_string_value(json_object_get(t->replay, "key")) : w->config.seed;
+    if (t->replay && !hex) {
+        return kg_fail(err, KG_E_INPUT, "private.key: missing: this record has nothing to repeat");
+    }
     if (!hex || !*hex) {
         return kg_rng_secret(key, err);
     }
