@@ -168,29 +168,28 @@ static void test_only_the_own_limit_counts_as_out_of_memory(void **state)
     (void)state;
     static const struct {
         int version;
-        const char *events, *failed, *failed_with_swap;
+        const char *events, *peak, *limit;
         bool oom;
     } cases[] = {
         {2, "low 0\nmax 9\noom 1\noom_kill 1\noom_group_kill 1\n", NULL, NULL, true},
         {2, "low 0\nmax 0\noom 0\noom_kill 1\noom_group_kill 0\n", NULL, NULL, false},
         {2, "low 0\nmax 9\noom 1\noom_kill 0\noom_group_kill 0\n", NULL, NULL, false},
         {2, "low 0\noom_kill 1\n", NULL, NULL, true}, /* it does not say */
-        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", "3\n", NULL, true},
-        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", "0\n", "7\n", true},
-        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", "0\n", "0\n", false},
-        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", "0\n", NULL, false},
-        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n", "3\n", "3\n", false},
+        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", "67108864\n", "67108864\n", true},
+        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", "65011712\n", "67108864\n", true},
+        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", "33554432\n", "67108864\n", false},
+        {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n", "67108864\n", "67108864\n", false},
         {1, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", NULL, NULL, true},
     };
-    static const char *const files[] = {"memory.events", "memory.oom_control", "memory.failcnt",
-                                        "memory.memsw.failcnt"};
+    static const char *const files[] = {"memory.events", "memory.oom_control",
+                                        "memory.max_usage_in_bytes", "memory.limit_in_bytes"};
     struct kg_sandbox s = {.pid = -1, .pidfd = -1, .ncgroup = 1};
     snprintf(s.cgroup[0], sizeof s.cgroup[0], "/tmp/kgym-cgroup-%d", (int)getpid());
     assert_int_equal(mkdir(s.cgroup[0], 0755), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const text[] = {cases[i].version == 2 ? cases[i].events : NULL,
-                                    cases[i].version == 1 ? cases[i].events : NULL, cases[i].failed,
-                                    cases[i].failed_with_swap};
+                                    cases[i].version == 1 ? cases[i].events : NULL, cases[i].peak,
+                                    cases[i].limit};
         for (int k = 0; k < 4; k++) {
             char path[400];
             snprintf(path, sizeof path, "%s/%s", s.cgroup[0], files[k]);

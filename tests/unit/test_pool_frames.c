@@ -30,6 +30,7 @@ static void test_an_end_that_is_not_known_is_null(void **state)
     kg_record_verdict(&r, KG_V_OK, NULL, "right");
     r.correct = 1;
     r.has_speedup = true;
+    r.timing.status = KG_T_MEASURED;
     r.speedup.ratio = 1.5;
     r.speedup.lo = r.speedup.hi = NAN;
     head = kg_result_of_record(7, &r);

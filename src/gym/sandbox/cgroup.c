@@ -166,18 +166,19 @@ static int64_t number_in(const char *folder, const char *file)
 }
 
 /* oom_kill counts tasks of this group, whoever lacked memory: the host and a group above it choose
- * their victims here as well. `oom` counts where this group's own limit was reached. Version 1
- * counts charges that the limit refused, of which most only drop a cache. A file that is missing
- * (-1) excuses nobody. */
+ * their victims here as well. `oom` counts where this group's own limit was reached. Version 1 has
+ * no such count that every kernel keeps (failcnt stays 0 where memory with swap has the same
+ * limit), so the peak tells. A file that is missing (-1) excuses nobody. */
 static bool out_of_own_memory(const char *folder, int version)
 {
     if (version == 2) {
         return keyed(folder, "memory.events", "oom_kill") > 0 &&
                keyed(folder, "memory.events", "oom") != 0;
     }
+    int64_t peak = number_in(folder, "memory.max_usage_in_bytes"),
+            limit = number_in(folder, "memory.limit_in_bytes");
     return keyed(folder, "memory.oom_control", "oom_kill") > 0 &&
-           (number_in(folder, "memory.failcnt") != 0 ||
-            number_in(folder, "memory.memsw.failcnt") > 0);
+           (peak < 0 || peak >= limit - limit / 16);
 }
 
 struct kg_cgroup_use kg_cgroup_read(const struct kg_sandbox *s)
