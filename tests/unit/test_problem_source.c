@@ -244,16 +244,22 @@ static void a_problem_too_short_to_time_is_told_and_never_timed(void **state)
     rig_expect(0, "$K problems check ./ten.c silu");
     rig_shows("ok      silu ");
     rig_shows("2 of 2 problems are fit to judge with, 1 of them without speed");
-    for (int i = 0; i < 4; i++) {
+    int untimed = 0;
+    for (int i = 0; i < 12 && untimed < 4; i++) { /* a host that is disturbed may find it longer */
         rig_expect(0, "$K eval ./ten.c copy.c --json > r.json; jq -c '[.verdict, .timing.status, "
                       ".speedup, (.stages[] | select(.name == \"timing\").status), "
                       ".rewards[\"dr-kernel\"].why]' r.json");
+        if (strstr(rig.out.data, "not_trusted") != NULL) {
+            continue;
+        }
         assert_string_equal(rig.out.data,
                             "[\"ok\",\"not_measured\",null,\"off\",\"its time was not "
                             "measured\"]\n");
         rig_expect(0, "jq -r .timing.why r.json");
         rig_shows("too short to time: the reference takes ");
+        untimed++;
     }
+    assert_int_equal(untimed, 4);
 }
 
 /* The time in the first line is the one that is compared with T. */
