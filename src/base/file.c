@@ -113,9 +113,7 @@ static enum kg_code write_in_place(const char *path, const void *bytes, size_t n
     return code == KG_OK ? KG_OK : kg_err_prefix(err, "%s", path);
 }
 
-/* The rename is durable only once the folder is on disk; where a file system cannot do that
- * (EINVAL), the rename is still atomic. */
-static void sync_folder_of(const char *path)
+void kg_file_sync_folder_of(const char *path)
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -177,7 +175,7 @@ enum kg_code kg_file_write_atomic(const char *path, const void *bytes, size_t n,
     }
     enum kg_code code = write_new(target, temporary, bytes, n, err);
     if (code == KG_OK) {
-        sync_folder_of(target);
+        kg_file_sync_folder_of(target);
     }
     return code;
 }

@@ -11,6 +11,9 @@ enum kg_code kg_file_read(const char *path, struct kg_buf *out, struct kg_err *e
 /* Write path.tmp.PID beside it, fsync, rename: readers see the old file or the new, never half. */
 enum kg_code kg_file_write_atomic(const char *path, const void *bytes, size_t n,
                                   struct kg_err *err) KG_MUST_USE;
+/* After a rename to path: it is durable only once the folder is on disk. Where a file system cannot
+ * do that (EINVAL), the rename is still atomic. */
+void kg_file_sync_folder_of(const char *path);
 enum kg_code kg_file_mkdirs(const char *path, unsigned mode, struct kg_err *err) KG_MUST_USE;
 /* Opens a folder and locks it, for as long as *fd is open. Errors: KG_E_USAGE (another process has
  * it), KG_E_IO. */

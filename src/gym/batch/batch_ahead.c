@@ -79,6 +79,7 @@ static bool write_anew(struct kg_batch_ahead *a, const struct kg_batch_waiting *
         close(fd);
     }
     if (good && rename(fresh, a->path) == 0) {
+        kg_file_sync_folder_of(a->path); /* before the output is cut off */
         return true;
     }
     give_up(a, strerror(good ? errno : why));

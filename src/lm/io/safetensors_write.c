@@ -161,19 +161,6 @@ static enum kg_code write_sorted(const char *path, const char *temporary,
     return code;
 }
 
-static void sync_folder_of(const char *path)
-{
-    char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    int len = slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path);
-    snprintf(folder, sizeof folder, "%.*s", len, slash == NULL ? "." : path);
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
-}
-
 enum kg_code lm_st_write(const char *path, const struct lm_st_item *items, size_t n,
                          struct kg_err *err)
 {
@@ -195,7 +182,7 @@ enum kg_code lm_st_write(const char *path, const struct lm_st_item *items, size_
                             : write_sorted(path, temporary, sorted, n, err);
     free(sorted);
     if (code == KG_OK) {
-        sync_folder_of(path);
+        kg_file_sync_folder_of(path);
     }
     return code;
 }
