@@ -83,8 +83,8 @@ static enum kg_code load(const char *path, json_t **out, struct kg_err *err)
         if (len > 0) {
             code = add_record(*out, b.data + at, len, source, err);
         }
-        if (code != KG_OK && !nl &&
-            json_array_size(*out) > 0) { /* its writer was killed, or goes on */
+        bool torn = code != KG_OK && !nl && json_array_size(*out) > 0;
+        if (torn) { /* its writer was killed, or goes on */
             fprintf(stderr, "kgym report: %s: cut off, and left out\n", source);
             code = KG_OK;
         }
