@@ -204,6 +204,7 @@ static void requests_are_checked_field_by_field(void **state)
     REFUSED(KG_DJM_FILL, r.law.kind = KG_DJ_KINDS, "no such value law");
     REFUSED(KG_DJM_FILL, r.law.a = NAN, "a law without finite numbers");
     REFUSED(KG_DJM_FILL, r.law.b = INFINITY, "a law without finite numbers");
+    REFUSED(KG_DJM_FILL, r.law.uneven = KG_DJ_UNEVENS, "no such parts of a tensor");
     REFUSED(KG_DJM_TOUCH, r.law.a = 0, "a unit that is not positive");
     REFUSED(KG_DJM_TOUCH, r.law.a = INFINITY, "a law without finite numbers");
     REFUSED(KG_DJM_TOUCH, r.law.b = 0.5, "a flag is neither 0 nor 1");

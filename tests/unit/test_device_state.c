@@ -424,6 +424,50 @@ static void an_edit_is_of_one_element(void **state)
     close_state();
 }
 
+static const float *filled(uint64_t n, struct kg_dj_law law)
+{
+    memset(&req, 0, sizeof req);
+    req.nleaf = 1;
+    v_leaf(&req.leaf[0], KG_TD_F32, (int64_t)n, 0);
+    assert_int_equal(serve(KG_DJM_BEGIN), KG_OK);
+    req.law = law;
+    assert_int_equal(serve(KG_DJM_FILL), KG_OK);
+    const struct kg_dj_case *c = s->cases[0];
+    return (const float *)(uintptr_t)(c->block + c->leaf[0].offset);
+}
+
+/* The sum of a part is not that of another one, nor is the end like the rest. Small tensors are
+ * even. */
+static void parts_are_uneven(void **state)
+{
+    (void)state;
+    enum { N = 8192 + 70, PART = N / 8 / 64 * 64 };
+    open_state("cpu");
+    for (uint64_t key = 0; key < 20; key++) {
+        struct kg_dj_law law = {.kind = KG_DJ_CONSTANT, .key = {{key, 1}}, .a = 8};
+        law.uneven = KG_DJ_EIGHTHS;
+        const float *x = filled(N, law);
+        float was = 0;
+        for (int i = 0; i < N; i++) {
+            bool begins = i % PART == 0 && i / PART < 8;
+            assert_true(x[i] >= 4 && x[i] <= 16 && (x[i] == was) == !begins);
+            was = x[i];
+        }
+        law = (struct kg_dj_law){.kind = KG_DJ_SPIKE, .key = {{key, 1}}, .a = 1, .b = 2};
+        law.uneven = KG_DJ_TAIL;
+        x = filled(N, law);
+        int large = 0, tail = 0;
+        for (int i = 0; i < N; i++) {
+            large += fabsf(x[i]) >= 1e4F;
+            tail += x[i] >= 11 && x[i] < 23; /* the root of N / 64 is 11.36 */
+        }
+        assert_true(tail >= 64 && tail <= 128 && large <= 1 && x[N - 1] >= 11 && x[N - 1] < 23);
+        x = filled(1023, law);
+        assert_true(x[1000] < 2);
+    }
+    close_state();
+}
+
 /* Three or four elements of either sign, at random places; the key tells which. Large: one of them
  * is, and is positive. */
 static void few_elements_are_touched(void **state)
@@ -552,6 +596,7 @@ int main(void)
         cmocka_unit_test(a_copy_has_the_same_inputs),
         cmocka_unit_test(an_edit_is_of_one_element),
         cmocka_unit_test(few_elements_are_touched),
+        cmocka_unit_test(parts_are_uneven),
         cmocka_unit_test(the_ring_tells_replays_from_repetitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

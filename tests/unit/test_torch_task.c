@@ -479,6 +479,34 @@ static void precise_inputs(void **state)
     free(d);
 }
 
+/* Of sums of all that give few numbers, parts of the inputs differ. */
+static void parts_of_long_sums_differ(void **state)
+{
+    (void)state;
+    struct kg_task_desc *d = calloc(1, sizeof *d);
+    const struct kg_key k = {{4, 7}};
+    d->ninputs = 1;
+    d->noutputs = 2;
+    d->input[0] =
+        input(KG_TD_F32,
+              (struct kg_tstats){
+                  .min = 0, .max = 1, .mean = 0.5, .sd = 0.2887, .distinct = 1000, .finite = true});
+    for (int more = 0; more < 2; more++) {
+        d->output[0].leaf = (struct kg_tleaf){.rank = 1, .shape = {32 + more}};
+        d->output[1].leaf = (struct kg_tleaf){.rank = 1, .shape = {32}};
+        for (int l = 0; l < KG_TL_COUNT; l++) {
+            struct kg_dj_law law = {.uneven = KG_DJ_UNEVENS};
+            enum kg_dj_uneven want = more                ? KG_DJ_EVEN
+                                     : l == KG_TL_RAISED ? KG_DJ_EIGHTHS
+                                     : l == KG_TL_SPIKE  ? KG_DJ_TAIL
+                                                         : KG_DJ_EVEN;
+            assert_true(!kg_tplan_made(d, 0, (enum kg_tlaw)l, k, false, &law) ||
+                        law.uneven == want);
+        }
+    }
+    free(d);
+}
+
 /* Laws near the own one: whose values the judge makes, and what it makes of them. */
 static void near_laws(void **state)
 {
@@ -872,6 +900,7 @@ int main(void)
         cmocka_unit_test(bad_descriptions),
         cmocka_unit_test(free_inputs),
         cmocka_unit_test(precise_inputs),
+        cmocka_unit_test(parts_of_long_sums_differ),
         cmocka_unit_test(near_laws),
         cmocka_unit_test(kept_inputs),
         cmocka_unit_test(reductions),

@@ -1,10 +1,17 @@
 /* Operations on cases: begin, copy, move, fill and adopt their masters. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gym/device/device_law.h"
 #include "gym/device/device_state.h"
 #include "gym/values/law.h"
+
+#define EIGHTHS        8
+#define EIGHTHS_STREAM 0x65696768746873 /* of the key that their factors are drawn by */
+#define PART_STREAM    ((uint64_t)1 << 32)
+#define TILE           64
+#define HALF_MOST      3e4 /* of float16 */
 
 void kg_dj_case_drop(struct kg_dj_state *s, int id)
 {
@@ -167,6 +174,47 @@ static enum kg_code leaf_need(struct kg_dj_state *s, int id, int at, struct kg_d
                : kg_fail(err, KG_E_GYM, "judge: case %d has no tensor %d", id, at);
 }
 
+/* Part `number` of a tensor, as by its law, times a factor. */
+static void fill_part(struct kg_device *d, uint64_t at, enum kg_tdtype dtype, uint64_t n,
+                      const struct kg_dj_law *of, uint64_t number, double factor)
+{
+    struct kg_dj_law law = *of;
+    double most = fmax(fabs(law.a), fabs(law.b)) * factor;
+    bool clips = dtype == KG_TD_F16 && most > HALF_MOST;
+    factor = clips ? factor * HALF_MOST / most : factor;
+    law.a *= factor;
+    law.b *= factor;
+    law.stream += number * PART_STREAM;
+    d->ops->fill(d, at, dtype, n, &law);
+}
+
+/* Parts begin at whole tiles, which every kernel that fills can do. */
+static void fill(struct kg_device *d, uint64_t at, enum kg_tdtype dtype, uint64_t n,
+                 const struct kg_dj_law *law)
+{
+    const size_t size = kg_tdtype_bytes(dtype);
+    bool parts = n >= KG_DJ_UNEVEN_LEAST && kg_tdtype_floating(dtype);
+    if (!parts || law->uneven != KG_DJ_EIGHTHS) {
+        d->ops->fill(d, at, dtype, n, law);
+    }
+    if (parts && law->uneven == KG_DJ_EIGHTHS) {
+        const uint64_t part = n / EIGHTHS / TILE * TILE;
+        struct kg_rng r;
+        kg_rng_init(&r, law->key, EIGHTHS_STREAM + law->stream);
+        for (uint64_t i = 0; i < EIGHTHS; i++) {
+            uint64_t from = i * part, count = i + 1 < EIGHTHS ? part : n - from;
+            fill_part(d, at + from * size, dtype, count, law, i + 1, exp2(2 * kg_rng_unit(&r) - 1));
+        }
+        kg_rng_deinit(&r);
+    }
+    if (parts && law->uneven == KG_DJ_TAIL) {
+        struct kg_dj_law tail = *law;
+        const uint64_t from = (n - TILE) / TILE * TILE;
+        tail.kind = KG_DJ_UNIFORM;
+        fill_part(d, at + from * size, dtype, n - from, &tail, 1, sqrt((double)n / TILE));
+    }
+}
+
 enum kg_code kg_dj_do_fill(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
 {
     struct kg_dj_case *c;
@@ -175,8 +223,8 @@ enum kg_code kg_dj_do_fill(struct kg_dj_state *s, const struct kg_djm_req *req, 
     }
     const struct kg_tleaf *leaf = &c->leaf[req->at];
     kg_dj_case_renewed(s, c, req->id);
-    s->dev.ops->fill(&s->dev, c->block + leaf->offset, (enum kg_tdtype)leaf->dtype,
-                     kg_tleaf_memory(leaf), &req->law);
+    fill(&s->dev, c->block + leaf->offset, (enum kg_tdtype)leaf->dtype, kg_tleaf_memory(leaf),
+         &req->law);
     c->filled[req->at] = true;
     return s->dev.ops->sync(&s->dev, err);
 }

@@ -108,7 +108,18 @@ struct kg_dj_law {
     struct kg_key key;
     uint64_t stream; /* must differ for each tensor of a case */
     double a, b;     /* uniform: [a, b); normal: mean, sd; integers: [a, b); constant: a */
+    uint32_t uneven; /* enum kg_dj_uneven */
 };
+/* How parts of a tensor differ in scale, so that a sum of some of them is not like a sum of all.
+ * From 1,024 elements on, of a floating dtype. */
+enum kg_dj_uneven {
+    KG_DJ_EVEN,
+    KG_DJ_EIGHTHS, /* each one times a factor of its own, of 1/2 to 2 */
+    KG_DJ_TAIL,    /* the last 64 to 128 elements have values of [a, b) times sqrt(n / 64): as much
+                      as the others in a sum of squares */
+    KG_DJ_UNEVENS
+};
+#define KG_DJ_UNEVEN_LEAST 1024
 enum kg_dj_kind {
     KG_DJ_UNIFORM,
     KG_DJ_NORMAL,

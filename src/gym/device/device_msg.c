@@ -87,6 +87,9 @@ static const char *check_law(const struct kg_dj_law *law)
     if (law->kind >= KG_DJ_KINDS) {
         return "no such value law";
     }
+    if (law->uneven >= KG_DJ_UNEVENS) {
+        return "no such parts of a tensor";
+    }
     return isfinite(law->a) && isfinite(law->b) ? NULL : "a law without finite numbers";
 }
 

@@ -9,6 +9,9 @@
 #define FACTOR_TO   6.0
 #define SHIFT_FROM  (-1.0) /* of the spread of the own values */
 #define SHIFT_TO    3.0
+/* Half of 10^9 numbers has the mean of all to 1 in 10^4 or so. An answer of more elements shows
+ * what is left out of them. */
+#define FEW_ANSWERS 64
 
 static bool looks_uniform(const struct kg_tstats *s, double n)
 {
@@ -69,6 +72,20 @@ static void raise_law(struct kg_dj_law *law, size_t at)
     law->b = uniform ? fmax(a, b) : b;
 }
 
+/* Where so few numbers are the answer that a part of a long sum may look like the rest, parts of
+ * an input differ. */
+static enum kg_dj_uneven uneven(const struct kg_task_desc *d, enum kg_tlaw law)
+{
+    uint64_t answers = 0;
+    for (size_t i = 0; i < d->noutputs; i++) {
+        answers += kg_tleaf_count(&d->output[i].leaf);
+    }
+    return answers > FEW_ANSWERS ? KG_DJ_EVEN
+           : law == KG_TL_RAISED ? KG_DJ_EIGHTHS
+           : law == KG_TL_SPIKE  ? KG_DJ_TAIL
+                                 : KG_DJ_EVEN;
+}
+
 bool kg_tplan_made(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, struct kg_key key,
                    bool drawn, struct kg_dj_law *out)
 {
@@ -84,6 +101,7 @@ bool kg_tplan_made(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, st
     if (law == KG_TL_RAISED) {
         raise_law(out, at);
     }
+    out->uneven = uneven(d, law);
     return true;
 }
 
