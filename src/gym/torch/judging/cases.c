@@ -102,21 +102,6 @@ static enum kg_code self_oracle(struct kg_worker *w, struct kg_tinstance *s, str
                       err);
 }
 
-/* It lives. After an error of the device's its process can do no more: the next case starts a fresh
- * one. */
-static bool outlives(struct kg_worker *w, struct kg_tinstance *s)
-{
-    if (!s->ref.up) {
-        return false;
-    }
-    json_t *reply = kg_pyrunner_reply(&s->ref.runner);
-    if (json_is_true(json_object_get(reply, "device"))) {
-        kg_trunner_stop(w, &s->ref);
-    }
-    json_decref(reply);
-    return true;
-}
-
 /* It lives, and does not like these numbers. A call that lacks memory says nothing about them: who
  * takes it all would be spared the laws; but near ones take more than the problem's own, which
  * counts where no candidate is there. */
@@ -124,7 +109,7 @@ static bool refuses(struct kg_worker *w, struct kg_tinstance *s, const struct kg
                     bool near, enum kg_code code)
 {
     bool short_of = near && rep->said == KG_TA_OUT_OF_MEMORY && !kg_torch_of(w)->beside;
-    return (code == KG_E_PROBLEM || short_of) && outlives(w, s);
+    return (code == KG_E_PROBLEM || short_of) && kg_treference_outlives(w, &s->ref);
 }
 
 /* Where rounding the inputs changes the answer by more than the bound, an honest kernel that sums
@@ -294,7 +279,8 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tinstance *s, struct k
     }
     if (c->applies && kg_torch_tf32(w)) {
         code = kg_tprecision_allow(w, s, c, err);
-        return code == KG_E_PROBLEM && !is_own(c) && outlives(w, s) ? KG_OK : code;
+        return code == KG_E_PROBLEM && !is_own(c) && kg_treference_outlives(w, &s->ref) ? KG_OK
+                                                                                        : code;
     }
     if (!c->applies || c->law < KG_TL_BF16) {
         return KG_OK;

@@ -82,6 +82,19 @@ enum kg_code kg_treference_check(struct kg_worker *w, struct kg_trunner *ref, co
     return code;
 }
 
+bool kg_treference_outlives(struct kg_worker *w, struct kg_trunner *ref)
+{
+    if (!ref->up) {
+        return false;
+    }
+    json_t *reply = kg_pyrunner_reply(&ref->runner);
+    if (json_is_true(json_object_get(reply, "device"))) {
+        kg_trunner_stop(w, ref);
+    }
+    json_decref(reply);
+    return true;
+}
+
 enum kg_code kg_treference_ask(struct kg_worker *w, struct kg_tinstance *s, struct kg_dj_call call,
                                const char *what, struct kg_dj_report *rep, struct kg_err *err)
 {

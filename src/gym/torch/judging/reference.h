@@ -18,5 +18,9 @@ enum kg_code kg_treference_check(struct kg_worker *w, struct kg_trunner *ref, co
 enum kg_code kg_treference_ask(struct kg_worker *w, struct kg_tinstance *s, struct kg_dj_call call,
                                const char *what, struct kg_dj_report *rep,
                                struct kg_err *err) KG_MUST_USE;
+/* After an error of one of its commands: it lives, and may answer the next one. After an error of
+ * the device's its process can do no more, and is stopped: who opens the instance gets a fresh one.
+ */
+bool kg_treference_outlives(struct kg_worker *w, struct kg_trunner *ref);
 
 #endif
