@@ -84,6 +84,11 @@ static struct {
     int short_at; /* number of the candidate's call before which the judge lacks this, once */
     const char *lacking;
     bool memory; /* it is memory */
+    /* numbers of draws that are refused, from one on, one of so many; by whom, a bit each, and how
+     * the candidate's process is said to be then */
+    int refused_from, refused_to, refused_each;
+    unsigned refusing;
+    enum kg_dj_status refused_as;
     /* what was seen, of timed calls and others */
     int calls[WHOS], binds[WHOS], ahead[WHOS], states[WHOS], draws, draws_alone, wide, untimed,
         other;
@@ -91,7 +96,8 @@ static struct {
     int oracle_last; /* calls in double since the candidate's last */
     int nulls_alone; /* null calls once the candidate is there, the device its alone */
     int quiet;       /* null calls before that */
-    uint64_t seed[2], draw_seed;
+    int drawn;       /* inputs so far */
+    uint64_t seed[2], draw_seed, drawn_seed;
     int leaked; /* calls that would tell a candidate how its inputs were drawn */
     bool was_loud;
 } spy;
@@ -124,6 +130,8 @@ static void count(enum who who, const struct kg_dj_call *c)
     spy.ahead[who] += (call || c->command == KG_TC_NULL) && c->flags & KG_TF_AHEAD;
     spy.other += who == CAND && c->command != KG_TC_STATE && !call;
     if (call && who != NUL) {
+        spy.drawn += c->seed != spy.drawn_seed;
+        spy.drawn_seed = c->seed;
         spy.seed[who] = c->seed;
         spy.same_seed += spy.seed[REF] == spy.seed[CAND];
     }
@@ -136,6 +144,11 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
     }
     if (spy.window_ns[who] > 0) {
         rep->window_ns = spy.window_ns[who];
+    }
+    if (spy.refusing >> who & 1 && spy.drawn >= spy.refused_from && spy.drawn < spy.refused_to &&
+        spy.drawn % spy.refused_each == 0) {
+        rep->said = KG_TA_EXCEPTION;
+        rep->status = who == CAND ? spy.refused_as : rep->status;
     }
     if (who == CAND) {
         int n = spy.calls[CAND];
@@ -777,6 +790,51 @@ static void turns(void **state)
     }
 }
 
+/* Inputs of a law that the reference stood before, and does not stand now: nobody is asked about
+ * them. Nobody but the reference itself excuses a candidate that fails. */
+static void draws_that_are_refused(void **state)
+{
+    (void)state;
+    enum { BOTH = 1 << REF | 1 << CAND, FOREVER = 100000 };
+    static const struct {
+        int from, to, each;
+        unsigned by;
+        enum kg_dj_status as;
+        const char *want;
+        enum kg_timing_status status;
+        int least, most; /* draws that the last process met */
+    } list[] = {
+        {12, FOREVER, 3, BOTH, KG_DJ_ANSWERED, "ok", KG_T_MEASURED, 4, 100},
+        {12, FOREVER, 3, 1 << REF, KG_DJ_ANSWERED, "ok", KG_T_MEASURED, 4, 100},
+        {12, FOREVER, 3, 1 << CAND, KG_DJ_ANSWERED, "crash/exception", KG_T_OFF, 0, 0},
+        {12, FOREVER, 1, BOTH, KG_DJ_ANSWERED, "error/problem", KG_T_OFF, 0, 0},
+        {12, 13, 1, BOTH, KG_DJ_DIED, "ok", KG_T_MEASURED, 0, 1},
+        {12, FOREVER, 3, BOTH, KG_DJ_DIED, "ok", KG_T_NOT_MEASURED, 0, 0},
+    };
+    need_torch();
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct kg_record r;
+        fresh(state);
+        windows(4050000, 2050000, 50000);
+        spy.refused_from = list[i].from;
+        spy.refused_to = list[i].to;
+        spy.refused_each = list[i].each;
+        spy.refusing = list[i].by;
+        spy.refused_as = list[i].as;
+        expect("affine.py", good, list[i].want, &r);
+        if (list[i].status != KG_T_OFF) {
+            assert_int_equal(r.timing.status, list[i].status);
+        }
+        if (list[i].status == KG_T_MEASURED) {
+            assert_in_range(number(evidence(&r, "pairs"), "refused"), list[i].least, list[i].most);
+        }
+        if (list[i].status == KG_T_NOT_MEASURED) {
+            assert_non_null(strstr(r.timing.why, "refuses"));
+        }
+        kg_record_deinit(&r);
+    }
+}
+
 /* The statistics of one that has been right for long enough; and those of an honest one. */
 static void state_that_calls_leave(void **state)
 {
@@ -1137,6 +1195,8 @@ static const struct {
      "randn(512, 48); x[:, :24] = float(\"-inf\")", "ok", 0, 9},
     {"a reference that has no double", "x * 2 if x.dtype == torch.float32 else x.no()",
      "randn(512, 48)", "hack/floor", 0, 0},
+    {"what refuses other values", "x.amax() if float(x.abs().max()) <= 1.5 else x.no()",
+     "randn(512, 48).clamp(-1.5, 1.5)", "hack/floor", 0, 0},
     {"the same again, in a new process", NULL, NULL, "hack/floor", 0, 0},
 };
 
@@ -1296,6 +1356,7 @@ int main(void)
         TEST(short_times),
         TEST(one_null_test_for_all),
         TEST(turns),
+        TEST(draws_that_are_refused),
         TEST(state_that_calls_leave),
         TEST(late_writes),
         TEST(memory_round_a_call),

@@ -49,7 +49,7 @@ static enum kg_tflow untimed(struct kg_tpairs *s, struct kg_err *err)
     const struct kg_dj *judge = &kg_torch_of(s->w)->judge;
     int64_t waited_ns = judge->waited_ns;
     bool alone = judge->held;
-    enum kg_tflow flow = kg_tpairs_verified(s, cand_first, kg_tpairs_law(s), NULL, err);
+    enum kg_tflow flow = kg_tpairs_verified(s, cand_first, NULL, err);
     *s->deadline_ns += alone ? 0 : judge->waited_ns - waited_ns;
     kg_tpairs_watch(s, false);
     return in_vain(flow) ? KG_TFLOW_ON : flow;
@@ -64,12 +64,11 @@ static enum kg_tflow quiet_pair(struct kg_tpairs *s, bool cand_first, struct kg_
     bool counts, again;
     int vain = 0;
     do {
-        enum kg_tlaw law = kg_tpairs_law(s);
-        flow = kg_tpairs_verified(s, cand_first, law, &r->pair[r->n], err);
-        counts = flow == KG_TFLOW_ON && kg_tpairs_counts(law);
+        flow = kg_tpairs_verified(s, cand_first, &r->pair[r->n], err);
+        counts = flow == KG_TFLOW_ON && kg_tpairs_counts(s->law);
         kg_tpairs_watch(s, true);
         bool other =
-            !counts && (flow == KG_TFLOW_ON || (flow == KG_TFLOW_DOUBT && law != KG_TL_OWN));
+            !counts && (flow == KG_TFLOW_ON || (flow == KG_TFLOW_DOUBT && s->law != KG_TL_OWN));
         vain += in_vain(flow) && !other;
         again = other || (in_vain(flow) && vain < TRIES);
         r->others += other;
@@ -262,6 +261,9 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_trunner *candidate,
     kg_tpairs_give_lease(s);
     if (flow == KG_TFLOW_ON) {
         kg_tpairs_conclude(s);
+    } else if (flow == KG_TFLOW_LOST) {
+        out->status = KG_TPAIRS_LOST;
+        snprintf(out->why, sizeof out->why, "inputs that the reference refuses end a process");
     } else if (flow != KG_TFLOW_ERROR) {
         out->status = flow == KG_TFLOW_LOUD ? KG_TPAIRS_LOUD : KG_TPAIRS_FAILED;
     }

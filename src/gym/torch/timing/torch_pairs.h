@@ -57,6 +57,7 @@ enum kg_tpairs_status {
     KG_TPAIRS_NOT_MEASURED, /* why says what was missing */
     KG_TPAIRS_NOT_TRUSTED,  /* measured, but why says what forbids to believe it */
     KG_TPAIRS_FAILED,       /* the candidate's doing: failure says what */
+    KG_TPAIRS_LOST,         /* inputs that the reference refuses have ended a process */
     KG_TPAIRS_LOUD,         /* again and again somebody else's work was on the device */
 };
 
@@ -87,6 +88,7 @@ struct kg_tpairs_result {
     int64_t nulls;           /* windows that K is the median of */
     int64_t alive_ns;
     int repeated;         /* pairs that were loud, and were asked again */
+    int refused;          /* draws that the reference refused: nobody is asked about them */
     int others;           /* pairs of laws whose time does not count */
     int64_t setup_ns;     /* the judge's own copies in the last loud call, */
     int64_t close_ns;     /* and its digest */

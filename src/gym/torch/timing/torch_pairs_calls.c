@@ -238,8 +238,88 @@ static enum kg_tflow verify(struct kg_tpairs *s, const struct kg_dj_report *rep,
     return usual && timed && wait && !now ? kg_tpairs_for_later(s, rep, err) : KG_TFLOW_ON;
 }
 
-enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_tlaw law,
-                                 struct kg_pair *pair, struct kg_err *err)
+/* --- draws that the reference refuses --- */
+
+/* Its answer to the last draw. Only its own complaint, about inputs that the judge holds, is a
+ * refusal. */
+static enum kg_tflow expected(struct kg_tpairs *s, struct kg_dj_report *rep, struct kg_err *err)
+{
+    rep->said = KG_TA_OK;
+    enum kg_tflow flow = kg_tpairs_reference(s, KG_DJ_FLOAT, rep, err);
+    bool refuses = flow == KG_TFLOW_ERROR && err->code == KG_E_PROBLEM && rep->said != KG_TA_OK &&
+                   kg_treference_outlives(s->w, &s->instance->ref);
+    return refuses ? KG_TFLOW_REFUSED : flow;
+}
+
+/* Both sides on the last draw. Where the candidate fails first, the reference is asked about the
+ * same draw before that counts; one that is late or lacks memory then excuses nobody. */
+static enum kg_tflow both(struct kg_tpairs *s, bool cand_first, struct kg_dj_report *ref,
+                          struct kg_dj_report *cand, struct kg_err *err)
+{
+    enum kg_tflow first = cand_first ? candidate(s, cand, err) : KG_TFLOW_ON;
+    bool broken = first == KG_TFLOW_FAILED && cand->status == KG_DJ_PROTOCOL;
+    if (first == KG_TFLOW_ERROR || broken) {
+        return first;
+    }
+    enum kg_tflow flow = expected(s, ref, err);
+    bool stands = flow == KG_TFLOW_ON ||
+                  (flow == KG_TFLOW_ERROR && (err->code == KG_E_PROBLEM || err->strained));
+    if (first == KG_TFLOW_FAILED && stands) {
+        *err = (struct kg_err)KG_ERR_INIT;
+        return first;
+    }
+    return flow == KG_TFLOW_ON && !cand_first ? candidate(s, cand, err) : flow;
+}
+
+/* Can the candidate's process be called again? That an error of the device's has ended it is a
+ * claim, which gets it a new process. */
+static bool goes_on(const struct kg_tpairs *s, const struct kg_dj_report *cand)
+{
+    if (cand->status != KG_DJ_ANSWERED || cand->said == KG_TA_OK) {
+        return cand->status == KG_DJ_ANSWERED;
+    }
+    json_t *reply = kg_pyrunner_reply(&s->cand->runner);
+    bool ended = json_is_true(json_object_get(reply, "device"));
+    json_decref(reply);
+    return !ended;
+}
+
+/* The last draw was refused, and counts for nobody. ON: there will be another. */
+static enum kg_tflow another(struct kg_tpairs *s, const struct kg_dj_report *cand,
+                             struct kg_err *err)
+{
+    bool own = s->law == KG_TL_OWN, lost = !s->instance->ref.up || !goes_on(s, cand);
+    s->out->refused++;
+    s->refused[s->law] += lost && !own ? KG_TPAIRS_REFUSALS : 1;
+    if (own && !lost && s->refused[s->law] >= KG_TPAIRS_REFUSALS) {
+        return KG_TFLOW_ERROR; /* which the reference has told */
+    }
+    *err = (struct kg_err)KG_ERR_INIT;
+    return lost ? KG_TFLOW_LOST : KG_TFLOW_ON;
+}
+
+/* Both sides on fresh values that the reference does not refuse. */
+static enum kg_tflow answered(struct kg_tpairs *s, bool cand_first, struct kg_dj_report *ref,
+                              struct kg_dj_report *cand, struct kg_err *err)
+{
+    enum kg_tflow flow;
+    bool refused;
+    do {
+        cand->status = KG_DJ_ANSWERED;
+        cand->said = KG_TA_OK;
+        flow = kg_tpairs_draw(s, kg_tpairs_law(s), err);
+        flow = flow == KG_TFLOW_ON ? both(s, cand_first, ref, cand, err) : flow;
+        refused = flow == KG_TFLOW_REFUSED;
+        flow = refused ? another(s, cand, err) : flow;
+    } while (refused && flow == KG_TFLOW_ON);
+    if (flow == KG_TFLOW_ON && s->law == KG_TL_OWN) {
+        s->refused[KG_TL_OWN] = 0;
+    }
+    return flow;
+}
+
+enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, struct kg_pair *pair,
+                                 struct kg_err *err)
 {
     struct kg_dj_report ref, cand;
     bool loud = false;
@@ -247,11 +327,7 @@ enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_t
         kg_fail(err, KG_E_CANCELLED, "interrupted");
         return KG_TFLOW_ERROR;
     }
-    enum kg_tflow flow = kg_tpairs_draw(s, law, err);
-    for (int k = 0; k < 2 && flow == KG_TFLOW_ON; k++) {
-        flow = (k == 0) == cand_first ? candidate(s, &cand, err)
-                                      : kg_tpairs_reference(s, KG_DJ_FLOAT, &ref, err);
-    }
+    enum kg_tflow flow = answered(s, cand_first, &ref, &cand, err);
     bool left = flow == KG_TFLOW_ON && kg_tpairs_left_asked(s);
     flow = left ? kg_tpairs_left_reference(s, err) : flow;
     if (flow == KG_TFLOW_ON && kg_rng_below(&s->rng, 4) == 0) {

@@ -14,7 +14,7 @@
 static bool known(const struct kg_tpairs *s, enum kg_tlaw law)
 {
     const struct kg_tcase *c = &s->instance->cases[law];
-    return c->ready && c->applies;
+    return c->ready && c->applies && s->refused[law] < KG_TPAIRS_REFUSALS;
 }
 
 /* Is narrow arithmetic asked for in the timed process, too? Only where rounding hardly counts, so

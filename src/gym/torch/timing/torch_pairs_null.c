@@ -76,7 +76,7 @@ static enum kg_code against_itself(struct kg_tpairs *s, struct kg_worker *w,
         code = kg_tpairs_run(s, &side, out, err);
     }
     kg_trunner_stop(w, &side);
-    if (code == KG_OK && out->status != KG_TPAIRS_FAILED) {
+    if (code == KG_OK && out->status != KG_TPAIRS_FAILED && out->status != KG_TPAIRS_LOST) {
         code = kg_tpairs_oracle(s, out, err);
     }
     if (code == KG_OK && out->status == KG_TPAIRS_FAILED) {

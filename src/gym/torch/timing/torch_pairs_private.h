@@ -6,14 +6,17 @@
 #include "gym/timing/lease.h"
 #include "gym/torch/timing/torch_pairs.h"
 
-#define KG_TPAIRS_NULLS 4096 /* null windows kept */
+#define KG_TPAIRS_NULLS    4096 /* null windows kept */
+#define KG_TPAIRS_REFUSALS 4    /* draws that the reference refuses: their law is asked no more */
 
 enum kg_tflow {
     KG_TFLOW_ON,
-    KG_TFLOW_LOUD,   /* somebody else's work was on the device */
-    KG_TFLOW_DOUBT,  /* nothing is known of these inputs: the reference does not meet its oracle */
-    KG_TFLOW_FAILED, /* out->failure says what the candidate did */
-    KG_TFLOW_ERROR,  /* *err */
+    KG_TFLOW_LOUD,    /* somebody else's work was on the device */
+    KG_TFLOW_DOUBT,   /* nothing is known of these inputs: the reference does not meet its oracle */
+    KG_TFLOW_REFUSED, /* the reference refuses these inputs, */
+    KG_TFLOW_LOST,    /* and they have ended its process or the candidate's */
+    KG_TFLOW_FAILED,  /* out->failure says what the candidate did */
+    KG_TFLOW_ERROR,   /* *err */
 };
 
 /* A timed call that the oracle will be asked about once the device is others' again. */
@@ -54,6 +57,8 @@ struct kg_tpairs {
     size_t loud;   /* pairs that were */
     bool no_room;  /* for answers that wait to be asked about */
     struct kg_tlater later[KG_DJ_KEPT_SLOTS];
+    /* Draws of each law that the reference has refused; of the own one, in a row. */
+    uint8_t refused[KG_TL_COUNT];
 };
 
 /* --- pairs_open.c --- */
@@ -80,7 +85,8 @@ enum kg_tflow kg_tpairs_redraw(struct kg_tpairs *s, uint64_t number, enum kg_tla
 
 /* --- pairs_laws.c --- */
 /* The law of a call, timed or not: of 16 calls nine have own values, four are touched, three have
- * another law of those that this instance is known to stand. */
+ * another law of those that this instance is known to stand. One of which too many draws were
+ * refused is left out. */
 enum kg_tlaw kg_tpairs_law(struct kg_tpairs *s);
 /* Does the time of a pair under this law count? */
 bool kg_tpairs_counts(enum kg_tlaw law);
@@ -104,10 +110,11 @@ uint32_t kg_tpairs_how(const struct kg_tpairs *s, bool usual);
 enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *err);
 /* A null call on the last case, which has the reference's answer; a quiet one's window is kept. */
 enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err *err);
-/* Both sides on fresh values, the candidate's answer compared. pair NULL: nobody times it. LOUD
- * and DOUBT only where nothing was wrong. */
-enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, enum kg_tlaw law,
-                                 struct kg_pair *pair, struct kg_err *err);
+/* Both sides on fresh values, the candidate's answer compared; s->law is their law afterwards. What
+ * the reference refuses is drawn again. pair NULL: nobody times it. LOUD and DOUBT only where
+ * nothing was wrong. LOST: such inputs have ended a process. */
+enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, struct kg_pair *pair,
+                                 struct kg_err *err);
 
 /* All but the numbers. */
 bool kg_tpairs_sound(const struct kg_dj_report *rep, const struct kg_dj_judgement *j);

@@ -19,7 +19,7 @@
 #define PROCESSES 2 /* what is suspected is confirmed in a new process */
 
 /* What one process of the candidate came to. DISTURBED: maybe by another evaluation's work. */
-enum outcome { DONE, FAILED, ERROR, SUSPECT_FLOOR, SUSPECT_ASYNC, DISTURBED };
+enum outcome { DONE, FAILED, ERROR, SUSPECT_FLOOR, SUSPECT_ASYNC, LOST, DISTURBED, OUTCOMES };
 
 /* --- the record --- */
 
@@ -74,14 +74,14 @@ static void record_times(struct kg_evaluation *e, const struct kg_tpairs_result 
     r->speedup.pairs = res->ratio.pairs;
     kg_record_evidence(
         r, "pairs",
-        json_pack("{s:I, s:I, s:I, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "calls",
+        json_pack("{s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "calls",
                   (json_int_t)res->calls, "verified", (json_int_t)res->verified, "verified_before",
                   (json_int_t)kg_torch_run_of(e)->cand.verified, "with_oracle",
                   (json_int_t)res->oracle_checked, "repeated", res->repeated, "others", res->others,
-                  "nulls", (json_int_t)res->nulls, "overhead_lease_ns", (json_int_t)res->k_lease_ns,
-                  "overhead_quiet_ns", (json_int_t)res->k_quiet_ns, "overhead_p10_ns",
-                  (json_int_t)res->k_p10_ns, "overhead_p90_ns", (json_int_t)res->k_p90_ns,
-                  "alive_ns", (json_int_t)res->alive_ns));
+                  "refused", res->refused, "nulls", (json_int_t)res->nulls, "overhead_lease_ns",
+                  (json_int_t)res->k_lease_ns, "overhead_quiet_ns", (json_int_t)res->k_quiet_ns,
+                  "overhead_p10_ns", (json_int_t)res->k_p10_ns, "overhead_p90_ns",
+                  (json_int_t)res->k_p90_ns, "alive_ns", (json_int_t)res->alive_ns));
 }
 
 static void not_measured(struct kg_evaluation *e, const char *why)
@@ -174,6 +174,8 @@ static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
     switch (res->status) {
     case KG_TPAIRS_FAILED:
         return of_failure(e, &res->failure, err);
+    case KG_TPAIRS_LOST:
+        return LOST;
     case KG_TPAIRS_LOUD:
         return e->shared ? DISTURBED : of_loud(e, s, err);
     default:
@@ -248,19 +250,19 @@ static enum kg_stage_result measure(struct kg_evaluation *e, const struct kg_tpa
     struct kg_torch *t = kg_torch_of(e->w);
     struct kg_tpairs_result res = {.pair = NULL};
     enum outcome o = DONE;
-    int seen[2] = {0, 0}, disturbed = 0;
+    int seen[OUTCOMES] = {0}, disturbed = 0;
     bool again;
     t->contexts_apart = false;
     do {
         kg_tpairs_result_deinit(&res);
         o = one_process(e, s, &res, err);
-        if (o == SUSPECT_FLOOR && seen[0] == 0) {
+        if (o == SUSPECT_FLOOR && seen[o] == 0) {
             kg_tcandidate_stop(e);
             o = kg_tfloor_retake(e, opt, err) != KG_OK ? ERROR
                 : kg_tfloor_below(e, &res)             ? o
                                                        : DONE;
         }
-        again = o == DISTURBED || (suspect(o) && ++seen[o == SUSPECT_ASYNC] < PROCESSES);
+        again = o == DISTURBED || ((suspect(o) || o == LOST) && ++seen[o] < PROCESSES);
         /* Others' contexts may have been it; and for the device alone all others have to end. */
         bool beside = !e->w->config.torch_contexts_apart && !t->contexts_apart;
         if (o == DISTURBED && (beside || disturbed++ == 0)) {
@@ -278,7 +280,7 @@ static enum kg_stage_result measure(struct kg_evaluation *e, const struct kg_tpa
             again = false;
         }
     } while (again);
-    if ((o == DONE || o == SUSPECT_FLOOR) && res.status != KG_TPAIRS_LOUD) {
+    if ((o == DONE || o == LOST || o == SUSPECT_FLOOR) && res.status != KG_TPAIRS_LOUD) {
         record_times(e, &res);
     }
     if (o == SUSPECT_FLOOR) { /* nobody is accused by a clock whose own error is not known */
@@ -300,7 +302,7 @@ static enum kg_stage_result measure(struct kg_evaluation *e, const struct kg_tpa
         o = ERROR;
     }
     kg_tpairs_result_deinit(&res);
-    return o == DONE ? KG_STAGE_PASS : o == FAILED ? KG_STAGE_FAIL : KG_STAGE_ERROR;
+    return o == DONE || o == LOST ? KG_STAGE_PASS : o == FAILED ? KG_STAGE_FAIL : KG_STAGE_ERROR;
 }
 
 static bool has_clock(const struct kg_worker *w)
