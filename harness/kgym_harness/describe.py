@@ -1,50 +1,20 @@
 """Describes the task of a reference as facts: constructor arguments, inputs, state and answers."""
 
 import contextlib
-import math
 import random
 
 import torch
 
-from . import draws, influence, integers, layout, overlap, smaller, structure, tensors, values
+from . import (draws, influence, integers, layout, overlap, smaller, structure, summary, tensors,
+               values)
 from .module import seed_all
 
-SAMPLE = 1 << 20  # most elements for mean and deviation
-DISTINCT = 1 << 16
 DRAWS = 4  # that structure is looked for in
 LARGE = 1 << 26  # elements of all inputs: then two
 PAGE = 64  # tensors of the state in one reply
+MORE = 7  # further draws of a module that may change its state for some data only
 EDITED = 2  # how many of the largest inputs are edited, to see what depends on an element
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-
-
-def _number(x):
-    x = float(x)
-    return x if math.isfinite(x) else None
-
-
-def _sample(t, most):
-    flat = t.detach().reshape(-1)
-    step = max(1, flat.numel() // most)
-    return flat[::step]
-
-
-def facts_of(t):
-    facts = {"dtype": str(t.dtype).split(".")[-1], "shape": list(t.shape),
-             "integer": not t.is_floating_point(), "contiguous": t.is_contiguous()}
-    if t.numel() == 0 or t.is_complex():
-        return facts
-    part = _sample(t, SAMPLE).double()
-    finite = part[torch.isfinite(part)]
-    low, high = torch.aminmax(t) if t.dtype is not torch.bool else (t.all(), t.any())
-    facts["min"], facts["max"] = _number(low), _number(high)
-    facts["finite"] = None not in (facts["min"], facts["max"])  # a NaN anywhere is both
-    if finite.numel() > 0:
-        facts["mean"] = _number(finite.mean())
-        facts["sd"] = _number(finite.std(unbiased=False))
-        facts["whole"] = bool((finite == finite.round()).all())
-    facts["distinct"] = int(torch.unique(_sample(t, DISTINCT)).numel())
-    return facts
 
 
 def _same(a, b):
@@ -142,7 +112,7 @@ def _inputs(subject, seed, host, small, fast):
     kinds = structure.find(columns, subject.overlapping)
     whole, told = integers.find(columns), []
     for i, (path, a) in enumerate(found[0]):
-        facts = facts_of(a)
+        facts = summary.facts_of(a)
         facts["name"], facts["fixed"] = path, _same(a, columns[i][1])
         facts["stride"] = subject.strides[i]
         facts["structure"] = kinds[i] + whole[i]
@@ -169,7 +139,7 @@ def _state(subject):
     buffers = subject.buffers()
     found = []
     for name, t in subject.state():
-        facts = facts_of(t)
+        facts = summary.facts_of(t)
         facts = {k: facts.get(k)
                  for k in ("dtype", "shape", "mean", "sd", "min", "max", "distinct")}
         facts["name"], facts["buffer"] = name, name in buffers
@@ -230,7 +200,7 @@ def other(flat, at):
     """A new value for one element. It is another element's, so the tensor keeps its character; of
     a few, the one furthest from the old value."""
     old = float(flat[at])
-    part = _sample(flat, 64).double()
+    part = summary.sample(flat, 64).double()
     part = part[torch.isfinite(part)]
     far = (part - old).abs().nan_to_num(nan=1.0)
     best = int(far.argmax()) if far.numel() > 0 else 0
@@ -286,23 +256,50 @@ def _terms(asked, seed, one, kept):
     return most
 
 
+def _changed(subject, kept):
+    """Numbers of the tensors of the state whose values calls have changed."""
+    return {i for i, ((_, was), (_, t)) in enumerate(zip(kept, subject.state()))
+            if not _same(was, t)}
+
+
+def _changed_elsewhere(asked, seed, kept):
+    """The same of calls on other draws: a reference may change its state for some data only. Large
+    inputs are drawn once more only."""
+    subject, drawn, written = asked
+    changed = set()
+    for k in range(1, 2 if sum(t.numel() for _, t in drawn) >= LARGE else 1 + MORE):
+        try:
+            _answers(subject, _drawn(subject, seed + k), seed, written)
+            changed |= _changed(subject, kept)
+        except Exception:  # it refuses this draw, or draws of another shape
+            pass
+        _restore(subject, kept)
+    return changed
+
+
 def _spare(asked, seed, found, kept, changed):
-    """Marks what a candidate need not have (influence.py). It comes last, because it may build
-    the module again."""
+    """Marks what a candidate need not have (influence.py), and what calls on other data change. It
+    comes last, because it may build the module again."""
     subject, drawn, written = asked
     state = subject.state()
     if not state:
         return
     need, tied = [influence.NEEDED] * len(state), influence.ties(state)
+    left, told = set(), True
     if found["deterministic"]:
         try:
-            left = influence.idle(
+            left, told = influence.idle(
                 subject, lambda: _kept(_answers(subject, drawn, seed, written)[1]),
                 lambda: _restore(subject, kept), all_same)
         except Exception:  # an operation that cannot be followed
-            left = set()
             _restore(subject, kept)
-        for i in left:
+    if told or any(f["changed"] and i not in changed for i, f in enumerate(found["state"])):
+        changed = changed | _changed_elsewhere(asked, seed, kept)
+        found["updates_state"] = found["updates_state"] or bool(changed)
+        for i in changed:
+            found["state"][i]["changed"] = True
+    for i in left:
+        if i not in changed or influence.is_counter(state[i][1]):
             need[i] = influence.IDLE
     for i in influence.constants(subject, seed, changed):
         need[i] = influence.CONSTANT if need[i] == influence.NEEDED else need[i]
@@ -326,7 +323,8 @@ def page(found, begin):
 
 def describe(subject, request, seed):
     """Builds the module under seed, and calls it three times unless request says run: false.
-    Where calls repeat themselves, it makes four more at most."""
+    Where calls repeat themselves, it makes four more at most. Where they may change the state for
+    some data only, it makes seven on other draws."""
     lacked = _lacked(subject)
     seed_all(seed, subject.device)  # as where the reference is built: both sides get the same
     args, kwargs = subject.own_init()
@@ -371,14 +369,13 @@ def _calls(subject, drawn, seed, found):
     """What calls of the module tell."""
     kept, marks = _kept(subject.state()), influence.marks(subject)
     structure, one, written, found["call_bytes"] = _first(subject, drawn, seed)
-    changed = {i for i, ((_, was), (_, t)) in enumerate(zip(kept, subject.state()))
-               if not _same(was, t)}
+    changed = _changed(subject, kept)
     found["updates_state"] = bool(changed) or len(kept) != len(subject.state())
     written_to = influence.marks(subject)
     for i, facts in enumerate(found["state"]):
         facts["changed"] = i in changed or marks.get(i) != written_to.get(i)
     _restore(subject, kept)
-    found["outputs"] = [dict(facts_of(t), name=path) for path, t in one]
+    found["outputs"] = [dict(summary.facts_of(t), name=path) for path, t in one]
     found["structure"] = structure
     for i, facts in enumerate(found["inputs"]):
         facts["written"] = i in written

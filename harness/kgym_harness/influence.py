@@ -8,6 +8,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 NEEDED, IDLE, CONSTANT, TIED = "n", "i", "c", "t"
+# Functions by which Python learns a value of a tensor: what it does next may hang on it.
+TELLS = {"__bool__", "__float__", "__int__", "__index__", "__array__", "__format__", "item",
+         "tolist", "numpy", "equal", "allclose", "is_nonzero"}
 
 
 def _storage(t):
@@ -29,16 +32,18 @@ def _tensors(value, found):
 
 class Tracing(TorchFunctionMode):
     """Follows from which tensors of the state a storage is computed. A storage that an operation
-    has made holds what its operands held; one that it was given keeps what it had, too."""
+    has made holds what its operands held; one that it was given keeps what it had, too. told:
+    Python has learnt a value of a tensor."""
 
     def __init__(self, state):
         super().__init__()
-        self.of = {}
+        self.of, self.told = {}, False
         for i, (_, t) in enumerate(state):
             self.of.setdefault(_storage(t), set()).add(i)
         self.of.pop(None, None)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.told = self.told or getattr(func, "__name__", "") in TELLS
         given = _tensors([list(args), dict(kwargs or {})], [])
         before = [(_storage(t), t._version) for t in given]
         made = func(*args, **(kwargs or {}))
@@ -70,10 +75,11 @@ def _other(t):
 
 
 def idle(subject, ask, restore, same):
-    """Numbers of the tensors that have no influence. ask(): the answer's tensors of a call on the
-    same inputs, under the same seed. same(a, b): two such answers are equal in every bit. A call
-    shows what the answer, and state that a call changes, is computed from. Then all other tensors
-    are changed at once, and the answer must stay."""
+    """(numbers of the tensors that have no influence, whether Python has learnt a value of a
+    tensor). ask(): the answer's tensors of a call on the same inputs, under the same seed.
+    same(a, b): two such answers are equal in every bit. A call shows what the answer, and state
+    that a call changes, is computed from. Then all other tensors are changed at once, and the
+    answer must stay."""
     state = subject.state()
     before = [t.clone() for _, t in state]
     with Tracing(state) as trace:
@@ -94,7 +100,7 @@ def idle(subject, ask, restore, same):
         except Exception:  # it rejects such values, so they matter
             left = set()
         restore()
-    return left
+    return left, trace.told
 
 
 def marks(subject):

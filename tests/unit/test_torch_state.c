@@ -109,6 +109,20 @@ static const char positive[] = HEAD "class Model(nn.Module):\n"
                                     "def get_init_inputs():\n"
                                     "    return []\n";
 
+/* A call updates the state for about half of the draws. The described one is among them with one of
+ * two signs. */
+#define PART(update, answer)                                                                       \
+    HEAD "class Model(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"       \
+         "        self.register_buffer('seen', torch.zeros(n))\n"                                  \
+         "        self.register_buffer('times', torch.tensor(0))\n\n"                              \
+         "    def forward(self, x):\n" update "        return " answer                             \
+         "\n\n\ndef get_inputs():\n    return [torch.randn(8, 24)]\n\n\n"                          \
+         "def get_init_inputs():\n    return [24]\n"
+#define BRANCH(sign)                                                                               \
+    "        if x.mean() " sign " 0:\n            self.seen += x.mean(0)\n"                        \
+    "            self.times += 1\n"
+#define ADDS(sign) "        self.seen += x.mean(0) * (x.mean() " sign " 0)\n"
+
 static int setup(void **state)
 {
     (void)state;
@@ -124,6 +138,12 @@ static int setup(void **state)
     put("plain.py", plain);
     put("writes.py", writes);
     put("positive.py", positive);
+    put("above.py", PART(BRANCH(">"), "2 * x"));
+    put("below.py", PART(BRANCH("<"), "2 * x"));
+    put("adds_above.py", PART(ADDS(">"), "2 * x"));
+    put("adds_below.py", PART(ADDS("<"), "2 * x"));
+    put("says_above.py", PART(BRANCH(">"), "x + self.seen"));
+    put("says_below.py", PART(BRANCH("<"), "x + self.seen"));
     return 0;
 }
 
@@ -134,9 +154,25 @@ static int setup(void **state)
     "class ModelNew(nn.Module):\n    def __init__(self, cols):\n        super().__init__()\n"      \
     "        self.norm = nn.BatchNorm1d(cols)\n"
 
+#define SEEN(update, answer)                                                                       \
+    "class ModelNew(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"         \
+    "        self.register_buffer('seen', torch.zeros(n))\n\n"                                     \
+    "    def forward(self, x):\n" update "        return " answer "\n"
+
 static const struct {
     const char *name, *problem, *text, *want;
 } samples[] = {
+    {"what some data change, without a counter", "above.py", SEEN(ADDS(">"), "x + x"), "ok"},
+    {"what other data change, without a counter", "below.py", SEEN(ADDS("<"), "x + x"), "ok"},
+    {"what some data change, and it stays", "above.py", SEEN("", "x + x"), "wrong/state"},
+    {"what other data change, and it stays", "below.py", SEEN("", "x + x"), "wrong/state"},
+    {"what some data change, by other data", "below.py", SEEN(ADDS(">"), "x + x"), "wrong/state"},
+    {"what is written to by all data", "adds_above.py", SEEN(ADDS(">"), "x + x"), "ok"},
+    {"the same with the other sign", "adds_below.py", SEEN(ADDS("<"), "x + x"), "ok"},
+    {"the same, and it stays", "adds_above.py", SEEN("", "x + x"), "wrong/state"},
+    {"the other one, and it stays", "adds_below.py", SEEN("", "x + x"), "wrong/state"},
+    {"the answer tells of it", "says_above.py", SEEN(ADDS(">"), "x + self.seen"), "ok"},
+    {"the answer tells of the other one", "says_below.py", SEEN(ADDS("<"), "x + self.seen"), "ok"},
     {"a buffer besides", "norm.py",
      NORM "        self.register_buffer('space', torch.zeros(3))\n\n"
           "    def forward(self, x):\n        return self.norm(x)\n",
