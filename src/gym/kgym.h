@@ -203,7 +203,8 @@ struct kgym_task {
     const char *rewards;
     /* The last stage: "extract", "static", "compile", "tiny", "full", "timing". NULL: all. */
     const char *stop_after;
-    /* A record whose verdict is repeated on the very same inputs. NULL: none. */
+    /* A record, with its `id` and `private`, whose verdict is repeated on the very same inputs.
+     * Such a task earns no reward. NULL: none. */
     const char *replay;
     size_t replay_len;
 };

@@ -297,7 +297,14 @@ static void test_replay_repeats_a_verdict(void **state)
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         assert_string_equal(rig_get(first, same[i]), rig_get(again, same[i]));
     }
-    assert_true(json_equal(json_object_get(first, "evidence"), json_object_get(again, "evidence")));
+    json_t *evidence = json_object_get(again, "evidence");
+    size_t last = json_array_size(evidence) - 1;
+    assert_string_equal(rig_get(json_array_get(evidence, last), "check"), "unrewarded");
+    json_array_remove(evidence, last);
+    assert_true(json_equal(json_object_get(first, "evidence"), evidence));
+    assert_string_equal(rig_get(again, "replay"), rig_get(first, "id"));
+    assert_int_equal(json_object_size(json_object_get(again, "rewards")), 0);
+    assert_true(json_is_null(json_object_get(first, "replay")));
     json_decref(first);
     json_decref(again);
     kg_buf_deinit(&b);
@@ -305,9 +312,12 @@ static void test_replay_repeats_a_verdict(void **state)
                   "sed 's/,\"private\".*$/}/' rec.json > pub.json; "
                   "$K eval softmax $P/softmax.wrong.c --replay pub.json");
     rig_says("pub.json: private: missing");
-    rig_text("none.json", "{\"private\": {}}"); /* it failed before it had one */
-    rig_expect(2, "$K eval softmax $P/softmax.wrong.c --replay none.json");
+    rig_text("none.json", "{\"id\": \"01J8Z3TQ4W6Y8A0C2E4G6J8K0N\", \"private\": {}}");
+    rig_expect(2, "$K eval softmax $P/softmax.wrong.c --replay none.json"); /* it failed early */
     rig_says("private.key: missing");
+    rig_text("none.json", "{\"id\": \"first\", \"private\": {\"key\": \"0\"}}");
+    rig_expect(2, "$K eval softmax $P/softmax.wrong.c --replay none.json");
+    rig_says("replay: the record has no `id`");
     rig_text("in.jsonl", "{\"id\": \"1\", \"problem\": \"softmax\", \"source\": \"int x;\"}\n");
     rig_expect(2, "$K eval --batch in.jsonl --out out.jsonl --replay nosuch.json");
     rig_says("--batch takes no --replay");
@@ -320,6 +330,22 @@ static void test_replay_repeats_a_verdict(void **state)
     rig_says("rec.json:1:");
     rig_text("rec.json", "{\"private\": {\"key\": 7, \"tiny\": \"x\", \"full\": [3]}}");
     rig_expect(2, "$K eval softmax $P/softmax.wrong.c --replay rec.json");
+}
+
+/* The cases of a failure are known, so a kernel that is right on them has shown little. */
+static void test_a_replay_is_no_evaluation(void **state)
+{
+    (void)state;
+    rig_expect(1, "$K eval silu $P/silu.wrong.c --json >r.json");
+    rig_expect(0, "$K eval silu $P/silu.fast.c --replay r.json --no-stage-timing");
+    rig_shows("right on every recorded input");
+    rig_shows("replay     only the recorded cases of ");
+    rig_shows("rewards    none: a replay asks only the cases of an earlier record");
+    rig_expect(2, "$K eval silu x.c --replay r.json --rewards binary");
+    rig_says("reward `binary`, --replay r.json: a replay asks only the recorded cases and is never "
+             "rewarded; leave out one of them");
+    rig_expect(2, "$K eval silu x.c --replay r.json --set rewards=kevin");
+    rig_says("reward `kevin`, --replay r.json");
 }
 
 static void test_report(void **state)
@@ -406,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_precedence),
         cmocka_unit_test(test_bad_configurations_name_the_place),
         cmocka_unit_test(test_replay_repeats_a_verdict),
+        cmocka_unit_test(test_a_replay_is_no_evaluation),
         cmocka_unit_test(test_report),
         cmocka_unit_test(test_doctor),
         cmocka_unit_test(test_completion_is_valid_bash),

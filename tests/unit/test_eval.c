@@ -630,12 +630,17 @@ static void test_replay_repeats_a_verdict(void **state)
                         .len = text.len,
                         .source = true,
                         .stop_after = KG_ST_FULL,
-                        .replay = first.secret};
+                        .replay = first.secret,
+                        .replay_id = first.id};
     kg_record_init(&second);
     kg_eval(worker, &t, &second);
     assert_int_equal(second.verdict, first.verdict);
     assert_string_equal(second.reason, first.reason);
     assert_string_equal(second.message, first.message);
+    assert_string_equal(second.replay, first.id);
+    assert_string_equal(first.replay, "");
+    assert_int_equal(second.nrewards, 0);
+    assert_true(first.nrewards > 0);
     json_object_del(first.secret, "key");
     json_object_del(second.secret, "key");
     assert_true(json_equal(first.secret, second.secret));

@@ -495,6 +495,20 @@ static void an_error_of_the_candidates_is_a_failure(void **state)
     kg_record_deinit(&r);
 }
 
+static void a_replay_is_never_rewarded(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_reward_params p;
+    kg_reward_params_default(&p);
+    correct(&r, 2, 0.5);
+    assert_null(kg_reward_absent(&r));
+    snprintf(r.replay, sizeof r.replay, "01J8Z3TQ4W6Y8A0C2E4G6J8K0N");
+    assert_non_null(kg_reward_absent(&r));
+    assert_true(aborts(&r, "binary", &p));
+    kg_record_deinit(&r);
+}
+
 static void another_procedure_is_never_rewarded(void **state)
 {
     (void)state;
@@ -650,6 +664,7 @@ int main(void)
         cmocka_unit_test(bugs_are_refused),
         cmocka_unit_test(an_error_of_the_candidates_is_a_failure),
         cmocka_unit_test(another_procedure_is_never_rewarded),
+        cmocka_unit_test(a_replay_is_never_rewarded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

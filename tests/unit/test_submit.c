@@ -46,9 +46,9 @@ static int64_t all_jobs(void)
 /* What two judgements of the same must have in common. */
 static void expect_equal(const json_t *a, const json_t *b)
 {
-    static const char *const keys[] = {"schema",  "batch_id", "input_sha256", "problem",
-                                       "verdict", "reason",   "candidate",    "error",
-                                       "stage",   "league",   "rewards",      "config"};
+    static const char *const keys[] = {"schema",  "batch_id",  "input_sha256", "problem", "verdict",
+                                       "reason",  "candidate", "error",        "stage",   "league",
+                                       "rewards", "config",    "replay"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (!json_equal(json_object_get(a, keys[i]), json_object_get(b, keys[i]))) {
             char *x = json_dumps(json_object_get(a, keys[i]), JSON_ENCODE_ANY);
@@ -67,8 +67,8 @@ static void expect_equal(const json_t *a, const json_t *b)
 static void test_the_same_record_and_status(void **state)
 {
     static const char *const words[] = {
-        "silu $P/silu.fast.c --no-stage-timing --json",
-        "silu $P/silu.wrong.c --no-stage-timing --json --rewards binary,kevin --replay first",
+        "silu $P/silu.fast.c --no-stage-timing --json --rewards binary,kevin",
+        "silu $P/silu.wrong.c --no-stage-timing --json --replay first",
         "$T/problems/native/silu.c $P/silu.fast.c --stop-after tiny --json",
         "silu reply.md --no-stage-timing --json --preset train",
     };

@@ -56,8 +56,7 @@ static const char *preset_of(const struct kg_cli_config *cc)
     return preset;
 }
 
-/* The list that the command line asks for, in whatever words; NULL: none. */
-static const char *rewards_asked(const struct kg_cli_config *cc, char **argv)
+const char *kg_cli_config_rewards(const struct kg_cli_config *cc, char **argv)
 {
     static const char key[] = "rewards=", flag[] = "--rewards";
     const char *asked = cc->reward;
@@ -76,7 +75,8 @@ static const char *rewards_asked(const struct kg_cli_config *cc, char **argv)
 static enum kg_code check_rewards(const struct kg_cli_config *cc, char **argv,
                                   const struct kg_config *out, struct kg_err *err)
 {
-    const char *asked = out->protocol == KG_PROTOCOL_KERNELBENCH ? rewards_asked(cc, argv) : NULL;
+    const char *asked =
+        out->protocol == KG_PROTOCOL_KERNELBENCH ? kg_cli_config_rewards(cc, argv) : NULL;
     return !asked ? KG_OK
                   : kg_fail(err, KG_E_USAGE,
                             "reward `%.100s`, preset `%s`: what is judged by KernelBench's own "

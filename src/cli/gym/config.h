@@ -18,6 +18,8 @@ struct kg_cli_config {
 /* Is argv[at] about configuration? *used words are taken (0: no). */
 enum kg_code kg_cli_config_word(struct kg_cli_config *cc, int argc, char **argv, int at, int *used,
                                 struct kg_err *err) KG_MUST_USE;
+/* The rewards that the command line asks for, in whatever words; NULL: none. */
+const char *kg_cli_config_rewards(const struct kg_cli_config *cc, char **argv);
 enum kg_code kg_cli_config_resolve(const struct kg_cli_config *cc, int argc, char **argv,
                                    struct kg_config *out, struct kg_err *err) KG_MUST_USE;
 

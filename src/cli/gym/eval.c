@@ -33,7 +33,8 @@ static const char help_text[] =
     "  --public          leave out the key `private` (seeds and cases)\n"
     "  --stop-after S    end after stage extract, static, compile, tiny, full or\n"
     "                    timing\n"
-    "  --replay REC.json repeat a verdict from the seeds of its record\n"
+    "  --replay REC.json repeat a verdict from the seeds of its record: asks only the\n"
+    "                    recorded cases, so it is no evaluation and earns no reward\n"
     "  --rewards A[,B]   reward presets to compute (below); --reward is the same\n"
     "  --batch F --out F a JSONL file of {id, problem,\n"
     "                    reply|reply_file|source|source_file}\n"
@@ -79,6 +80,17 @@ static void print_presets(void)
 static bool is_source(const struct kg_eval_args *a)
 {
     return a->source || (a->reply && kg_executor_of_candidate(a->reply));
+}
+
+/* Its cases are known to whoever has the record, so a right answer to them earns nothing. */
+static enum kg_code check_replay(const struct kg_eval_args *a, char **argv, struct kg_err *err)
+{
+    const char *asked = a->replay ? kg_cli_config_rewards(&a->config, argv) : NULL;
+    return !asked ? KG_OK
+                  : kg_fail(err, KG_E_USAGE,
+                            "reward `%.100s`, --replay %.200s: a replay asks only the recorded "
+                            "cases and is never rewarded; leave out one of them",
+                            asked, a->replay);
 }
 
 /* A file whose name says that it is in another language than the problem is a slip, no candidate.
@@ -285,7 +297,8 @@ int kg_eval_main(struct kg_eval_args *a, const char *help, int argc, char **argv
         kg_buf_deinit(&out);
         return KG_STATUS_GOOD;
     }
-    if ((!a->batch && check_language(a, &config, &err) != KG_OK) ||
+    if (check_replay(a, argv, &err) != KG_OK ||
+        (!a->batch && check_language(a, &config, &err) != KG_OK) ||
         check_trace(a, &config, &err) != KG_OK) {
         return kg_cli_fail(a->command, &err);
     }

@@ -238,6 +238,12 @@ static void card_foot(struct kg_pen *p, const struct kg_record *r)
     for (int i = 0; i < KG_ST_COUNT; i++) {
         total += r->stages[i].ns > 0 ? (double)r->stages[i].ns : 0;
     }
+    if (r->replay[0] != '\0') {
+        kg_card_label(p, "replay");
+        kg_pen_wrapf(p, KG_YELLOW, KG_CARD_LABEL, "only the recorded cases of %s were asked",
+                     r->replay);
+        kg_pen_line(p);
+    }
     rewards(p, r);
     isolation(p, &r->isolation);
     kg_card_label(p, "record");

@@ -21,8 +21,9 @@ struct kg_task {
     bool any_problem;         /* also one that is put aside (findings.h): it is being looked at */
     unsigned more; /* so many more are likely to follow in this worker, 2 at most: what they need
                       may be begun */
-    const char *rewards;  /* comma-separated presets; NULL: the configuration's */
-    const json_t *replay; /* "private" of a record: repeat its verdict on those inputs; or NULL */
+    const char *rewards;   /* comma-separated presets; NULL: the configuration's */
+    const json_t *replay;  /* "private" of a record: repeat its verdict on those inputs; or NULL */
+    const char *replay_id; /* id of that record; NULL where replay is */
 };
 
 /* What workers of the same configuration and device learn for each other. Lies in memory that they

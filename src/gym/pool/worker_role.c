@@ -136,6 +136,30 @@ static enum kg_code keep_problem(struct role *role, const struct parts *p, const
                : err->code;
 }
 
+static bool is_id(const char *id)
+{
+    return id && strlen(id) == KG_ULID_LEN - 1 &&
+           strspn(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == KG_ULID_LEN - 1;
+}
+
+/* The record of a replay must have a name, since the new record tells what it repeats. */
+static enum kg_code take_replay(const struct parts *p, struct kg_task *t, json_t **replay,
+                                struct kg_err *err)
+{
+    if (kg_json_parse(p->replay, p->replay_len, "replay", replay, err) != KG_OK) {
+        return err->code;
+    }
+    t->replay = json_object_get(*replay, "private");
+    t->replay_id = json_string_value(json_object_get(*replay, "id"));
+    if (!json_is_object(t->replay)) {
+        return kg_fail(err, KG_E_INPUT,
+                       "replay: the record has no `private` (it was written without)");
+    }
+    return is_id(t->replay_id)
+               ? KG_OK
+               : kg_fail(err, KG_E_INPUT, "replay: the record has no `id` (a ULID)");
+}
+
 static enum kg_code fill_task(struct role *role, const struct kg_frame *f, const struct parts *p,
                               struct kg_task *t, char *path, size_t cap, json_t **replay,
                               struct kg_err *err)
@@ -158,17 +182,7 @@ static enum kg_code fill_task(struct role *role, const struct kg_frame *f, const
         }
         t->problem = path;
     }
-    if (p->replay_len > 0) {
-        if (kg_json_parse(p->replay, p->replay_len, "replay", replay, err) != KG_OK) {
-            return err->code;
-        }
-        t->replay = json_object_get(*replay, "private");
-        if (!json_is_object(t->replay)) {
-            return kg_fail(err, KG_E_INPUT,
-                           "replay: the record has no `private` (it was written without)");
-        }
-    }
-    return KG_OK;
+    return p->replay_len > 0 ? take_replay(p, t, replay, err) : KG_OK;
 }
 
 static json_t *evaluate(struct role *role, const struct kg_frame *f, const struct kg_task *t,

@@ -18,6 +18,9 @@ static void read_identity(struct kg_reader *rd)
     }
     kg_reader_id(rd, "id", crockford, r->id, sizeof r->id);
     r->batch_id = kg_reader_string(rd, "batch_id");
+    if (!rd->failed && json_object_get(rd->at, "replay") != NULL) { /* added later */
+        kg_reader_id(rd, "replay", crockford, r->replay, sizeof r->replay);
+    }
     kg_reader_id(rd, "input_sha256", hex, r->input_sha256, sizeof r->input_sha256);
     if (kg_reader_enter(rd, "problem", false, &in)) {
         r->problem.name = kg_reader_string(&in, "name");

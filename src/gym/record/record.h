@@ -84,7 +84,8 @@ struct kg_reward {
 struct kg_record {
     struct kg_arena arena;
     char id[KG_ULID_LEN];
-    const char *batch_id; /* NULL */
+    const char *batch_id;     /* NULL */
+    char replay[KG_ULID_LEN]; /* id of the record whose cases alone were asked; "": all were */
     char input_sha256[KG_SHA256_HEX];
     struct {
         const char *name, *suite, *language, *entry, *sha256;
@@ -162,9 +163,9 @@ void kg_record_signal(struct kg_record *r, int signal, const char *access);
 /* The object, all keys present in the order of docs/record.md; public: without "private". A deep
  * copy: the caller owns it and the record may change or go. */
 json_t *kg_record_json(const struct kg_record *r, bool public_only);
-/* Back from JSON (reports, rewards, replay): unknown keys are ignored, missing ones (but `private`)
- * are errors that name the key. *out need not be initialised; after success the caller deinits it,
- * after failure there is nothing to release. */
+/* Back from JSON (reports, rewards, replay): unknown keys are ignored, missing ones (but `private`
+ * and those that were added later) are errors that name the key. *out need not be initialised;
+ * after success the caller deinits it, after failure there is nothing to release. */
 enum kg_code kg_record_parse(const json_t *j, struct kg_record *out,
                              struct kg_err *err) KG_MUST_USE;
 

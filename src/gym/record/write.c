@@ -215,6 +215,7 @@ json_t *kg_record_json(const struct kg_record *r, bool public_only)
     put(o, "schema", json_string(KG_RECORD_SCHEMA));
     put(o, "id", filled_or_null(r->id));
     put(o, "batch_id", text_or_null(r->batch_id));
+    put(o, "replay", filled_or_null(r->replay));
     put(o, "input_sha256", filled_or_null(r->input_sha256));
     put(o, "problem", problem_json(r));
     put(o, "candidate", candidate_json(r));

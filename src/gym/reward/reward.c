@@ -260,7 +260,9 @@ const char *kg_reward_absent(const struct kg_record *r)
     const char *timing = r->timing.preset;
     bool foreign = (protocol != NULL && strcmp(protocol, kernelbench) == 0) ||
                    (timing != NULL && strcmp(timing, kernelbench) == 0) || r->timing.claims;
-    return foreign ? "KernelBench's procedure sets no reward" : NULL;
+    return foreign                ? "KernelBench's procedure sets no reward"
+           : r->replay[0] != '\0' ? "a replay asks only the cases of an earlier record"
+                                  : NULL;
 }
 
 bool kg_reward_may(const struct kg_record *r)

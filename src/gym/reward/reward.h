@@ -28,7 +28,8 @@ const char *const *kg_reward_names(void);
  * without a compile baseline, `tritonrl-hrd`), refused by name. */
 enum kg_code kg_reward_check(const char *name, struct kg_err *err) KG_MUST_USE;
 /* Why no preset rewards this record, whatever its verdict; NULL: they may. Records that were judged
- * by another project's procedure are never rewarded: it believes the process that it times. */
+ * by another project's procedure are never rewarded: it believes the process that it times. Nor is
+ * a replay: its cases were known before. */
 const char *kg_reward_absent(const struct kg_record *r);
 /* Is there something to reward: a verdict, or an error that the candidate may have brought about?
  */
