@@ -36,7 +36,8 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
                            .blame = text(b, "blame"),
                            .message = text(b, "message"),
                            .stage = o->stage,
-                           .speedup = o->speedup};
+                           .speedup = o->speedup,
+                           .replay = json_is_string(json_object_get(o->record, "replay"))};
     if (strcmp(o->outcome, "handed_back") == 0) {
         return store->kind->give_back(store, &e, err);
     }

@@ -70,6 +70,7 @@ struct kg_svc_end {
     const char *error, *blame, *message; /* NULL: none */
     const char *stage;                   /* the last one that the record entered; NULL: unknown */
     double speedup;                      /* as measured; 0: none */
+    bool replay;                         /* of recorded cases: no count of verdicts has it */
 };
 
 struct kg_svc_filter {

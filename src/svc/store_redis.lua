@@ -318,7 +318,7 @@ end
 local function ending(act)
   return function()
     local e = args({'id', 'claim', 'fence', 'now', unpack(ENDING)})
-    e.stage, e.speedup = arg(), arg()
+    e.stage, e.speedup, e.replay = arg(), arg(), arg()
     return function()
       local j, no = held(e, true)
       if not j then return no end
@@ -330,16 +330,17 @@ end
 
 -- How many have ended how, in which minute, and which one of a problem is the fastest.
 local function tally(j, e)
+  local minute = math.floor(e.now / 60000)
+  local slot = int(minute % MINUTES)
+  local last, n = string.match(call('HGET', P .. 'minutes', slot) or '', '^(%d+) (%d+)$')
+  call('HSET', P .. 'minutes', slot, int(minute) .. ' ' .. int(last == int(minute) and n + 1 or 1))
+  if e.replay == '1' then return end -- it judges nothing anew
   local kind = table.concat({e.verdict, e.verdict ~= '' and e.reason or e.error, e.stage}, '\t')
   if call('HGET', P .. 'tallies', kind) then
     call('HINCRBY', P .. 'tallies', kind, 1)
   elseif call('HINCRBY', P .. 'counts', 'tallies', 1) <= TALLIES then
     call('HSET', P .. 'tallies', kind, 1)
   end
-  local minute = math.floor(e.now / 60000)
-  local slot = int(minute % MINUTES)
-  local last, n = string.match(call('HGET', P .. 'minutes', slot) or '', '^(%d+) (%d+)$')
-  call('HSET', P .. 'minutes', slot, int(minute) .. ' ' .. int(last == int(minute) and n + 1 or 1))
   if string.sub(j.problem, 1, 7) == 'sha256:' then return end -- a text of a client's
   local done, ok, speedup, id =
     string.match(call('HGET', P .. 'bests', j.problem) or '0 0 0 ', '^(%d+) (%d+) (%S+) (.*)$')

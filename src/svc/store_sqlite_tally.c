@@ -29,7 +29,7 @@ enum kg_code kg_svc_sqlite_count(struct kg_svc_sqlite *s, const struct kg_svc_jo
     char speedup[32];
     int64_t minute = e->now_ms / 60000, ok = strcmp(or_none(e->verdict), "ok") == 0;
     sqlite3_stmt *st = kg_svc_sql_bind(s, SQL_MINUTE, err, "ii", minute % KG_SVC_MINUTES, minute);
-    if (kg_svc_sql_done(s, st, NULL, err) != KG_OK || count_end(s, e, err) != KG_OK) {
+    if (kg_svc_sql_done(s, st, NULL, err) != KG_OK || e->replay || count_end(s, e, err) != KG_OK) {
         return err->code;
     }
     if (strncmp(job->problem, "sha256:", 7) == 0) { /* a text of a client's */

@@ -341,6 +341,10 @@ static void test_a_replay_is_no_evaluation(void **state)
     rig_shows("right on every recorded input");
     rig_shows("replay     only the recorded cases of ");
     rig_shows("rewards    none: a replay asks only the cases of an earlier record");
+    rig_expect(0, "$K eval silu $P/silu.fast.c --replay r.json --no-stage-timing --json >a.json; "
+                  "cat r.json a.json >both.jsonl; $K report both.jsonl");
+    rig_shows("left out: 1 replay");
+    rig_shows_not(" ok ");
     rig_expect(2, "$K eval silu x.c --replay r.json --rewards binary");
     rig_says("reward `binary`, --replay r.json: a replay asks only the recorded cases and is never "
              "rewarded; leave out one of them");

@@ -35,6 +35,21 @@ static char *record(const char *id, const char *name, int level, const char *cod
     return kg_buf_detach(&b);
 }
 
+/* The same record, made by a replay. */
+static char *replayed(char *line)
+{
+    static const char none[] = "\"replay\":null";
+    char *at = strstr(line, none);
+    struct kg_buf b;
+    assert_non_null(at);
+    kg_buf_init(&b, 1 << 20);
+    kg_buf_add(&b, line, (size_t)(at - line));
+    kg_buf_adds(&b, "\"replay\":\"01J8Z3TQ4W6Y8A0C2E4G6J8K0N\"");
+    kg_buf_adds(&b, at + strlen(none));
+    free(line);
+    return kg_buf_detach(&b);
+}
+
 static void put_records(const char *path, char *const *line, size_t n)
 {
     struct kg_buf b;
@@ -85,6 +100,7 @@ static void which_kernel_each_is(void **state)
         record("level_2_problem_3_sample_4", "3_Softmax", 1, "of another level", KG_V_OK),
         record("e", "100_Loss", 1, "unjudged", KG_V_NONE),
         record(NULL, NULL, 0, NULL, KG_V_NONE),
+        replayed(record("f", "100_Loss", 1, "of a replay", KG_V_OK)),
     };
     struct kg_kb_export out;
     int level = 0;
@@ -92,7 +108,7 @@ static void which_kernel_each_is(void **state)
     put_records("out.jsonl", lines, N(lines));
     WORKS(export("out.jsonl", "run", &level, &out, &all, &err));
     assert_int_equal(level, 1);
-    assert_true(out.kernels == 6 && out.others == 2 && out.no_code == 1 && all == 6);
+    assert_true(out.kernels == 6 && out.others == 3 && out.no_code == 1 && all == 6);
     expect_file(KERNEL("19", "1"), "named");
     expect_file(KERNEL("19", "2"), "first"); /* the next after those that are named */
     expect_file(KERNEL("19", "3"), "after it");

@@ -821,6 +821,8 @@ static void old_events_that_stay_hide_none(void **state)
 
 /* --- counts and pages --- */
 
+static bool replayed;
+
 static void finish_as(const char *problem, int64_t now_ms, const char *verdict, const char *reason,
                       const char *stage, double speedup)
 {
@@ -836,7 +838,8 @@ static void finish_as(const char *problem, int64_t now_ms, const char *verdict, 
                                  .reason = reason,
                                  .error = verdict == NULL ? "host" : NULL,
                                  .stage = stage,
-                                 .speedup = speedup};
+                                 .speedup = speedup,
+                                 .replay = replayed};
     begin();
     (void)!kind->finish(store, &e, &err);
     assert_int_equal(commit_one(), KG_OK);
@@ -869,6 +872,9 @@ static void ends_are_counted(void **state)
     finish_as("relu", T0 + 60000, "ok", NULL, "timing", 1.75);
     finish_as("gelu", T0 + 60000, "hack", "replay", "full", 0);
     finish_as("sha256:00", T0 + 60000, NULL, NULL, "tiny", 0);
+    replayed = true; /* counts as work, but as no verdict */
+    finish_as("relu", T0 + 60000, "ok", NULL, "timing", 4);
+    replayed = false;
     assert_int_equal(kind->tallies(store, note_tally, text, &err), KG_OK);
     assert_non_null(strstr(text, "[ok  timing 3]"));
     assert_non_null(strstr(text, "[hack replay full 1]"));
@@ -879,14 +885,14 @@ static void ends_are_counted(void **state)
     assert_non_null(strstr(text, "[gelu 1 0 0 -]"));
     assert_null(strstr(text, "sha256"));
     assert_int_equal(kind->minutes(store, T0 + 60000, minutes, &err), KG_OK);
-    assert_int_equal(minutes[0], 3);
+    assert_int_equal(minutes[0], 4);
     assert_int_equal(minutes[1], 2);
     assert_int_equal(minutes[2], 0);
     finish_as("relu", T0 + (int64_t)KG_SVC_MINUTES * 60000, "wrong", "value", "full", 0);
     assert_int_equal(kind->minutes(store, T0 + (int64_t)KG_SVC_MINUTES * 60000, minutes, &err),
                      KG_OK);
     assert_int_equal(minutes[0], 1); /* it has the place of the first one */
-    assert_int_equal(minutes[KG_SVC_MINUTES - 1], 3);
+    assert_int_equal(minutes[KG_SVC_MINUTES - 1], 4);
 }
 
 static bool count_tally(void *ctx, const struct kg_svc_tally *t)

@@ -46,7 +46,7 @@ static bool is_kernel(const json_t *record, struct kg_kb_kernel *k)
     json_int_t level = json_integer_value(json_object_get(problem, "level"));
     char file[KG_KB_NAME_MAX];
     *k = (struct kg_kb_kernel){.level = (int)level, .sample = -1};
-    if (!name || level < 1 || level > 99 ||
+    if (!name || level < 1 || level > 99 || json_is_string(json_object_get(record, "replay")) ||
         (size_t)snprintf(file, sizeof file, "%s.py", name) >= sizeof file ||
         !kg_kb_id_parse(file, &k->problem)) {
         return false;

@@ -11,7 +11,8 @@
 
 struct kg_kb_export {
     size_t kernels; /* taken */
-    size_t others;  /* records of problems that are not that project's, or of another level */
+    size_t others;  /* records of problems that are not that project's, or of another
+                      level; replays */
     size_t no_code; /* taken, and no file was written: the reply held no kernel */
 };
 

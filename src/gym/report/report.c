@@ -28,6 +28,9 @@ static void host_line(const struct kg_tally *t, struct kg_buf *out)
     static const char *const keys[] = {"kgym", "cpu", "compiler", "kernel"};
     kg_buf_adds(out, "<p class=\"sub\">");
     kg_buf_addf(out, "%zu record%s", t->n, t->n == 1 ? "" : "s");
+    if (t->replays > 0) {
+        kg_buf_addf(out, " · %zu replay%s left out", t->replays, t->replays == 1 ? "" : "s");
+    }
     for (size_t i = 0; i < t->n; i++) {
         if (json_object_size(t->r[i].environment) == 0) {
             continue;

@@ -148,6 +148,16 @@ static void speed(struct kg_pen *p, const struct kg_tally *t)
     }
 }
 
+static void left_out(struct kg_pen *p, const struct kg_tally *t)
+{
+    if (t->replays > 0) {
+        kg_pen_line(p);
+        kg_pen_wrapf(p, KG_PLAIN, 1, "left out: %zu replay%s", t->replays,
+                     t->replays == 1 ? "" : "s");
+        kg_pen_line(p);
+    }
+}
+
 enum kg_code kg_report_tables(const json_t *records, bool colour, int width, struct kg_buf *out,
                               struct kg_err *err)
 {
@@ -166,6 +176,7 @@ enum kg_code kg_report_tables(const json_t *records, bool colour, int width, str
     verdicts(&p, &t);
     speed(&p, &t);
     unmeasured(&p, &t);
+    left_out(&p, &t);
     kg_tally_deinit(&t);
     return kg_buf_ok(out)
                ? KG_OK

@@ -129,14 +129,21 @@ enum kg_code kg_tally_of(const json_t *records, struct kg_tally *out, struct kg_
         kg_tally_deinit(out);
         return kg_fail(err, KG_E_HOST, "report: no memory for %zu records", n);
     }
-    for (; out->n < n; out->n++) {
-        if (kg_record_parse(json_array_get(records, out->n), &out->r[out->n], err) != KG_OK) {
-            kg_err_prefix(err, "report: record %zu", out->n + 1);
+    for (size_t i = 0; i < n; i++) {
+        struct kg_record *r = &out->r[out->n];
+        if (kg_record_parse(json_array_get(records, i), r, err) != KG_OK) {
+            kg_err_prefix(err, "report: record %zu", i + 1);
             free(x);
             kg_tally_deinit(out);
             return err->code;
         }
-        count_record(out, &out->r[out->n]);
+        if (r->replay[0] != '\0') {
+            kg_record_deinit(r);
+            out->replays++;
+            continue;
+        }
+        count_record(out, r);
+        out->n++;
     }
     medians(out, x);
     qsort(out->reasons, out->nreasons, sizeof out->reasons[0], by_count);

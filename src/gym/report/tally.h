@@ -16,6 +16,7 @@ struct kg_tally_reason {
 struct kg_tally {
     struct kg_record *r; /* [n] */
     size_t n;
+    size_t replays;              /* left out: they judge nothing anew */
     size_t verdicts[KG_V_COUNT]; /* [KG_V_NONE]: neither verdict nor error */
     size_t errors;
     size_t blamed; /* of them the candidates': failures */
