@@ -5,22 +5,15 @@
 #include "svc/api_group.h"
 #include "svc/trainers.h"
 
-enum {
-    WAIT_S = 100,  /* below the 120 s after which slime gives up, and OpenRLHF's 180 s */
-    ANEW_MOST = 8, /* jobs that are made for one reply, one after the other */
-};
+enum { WAIT_S = 100 }; /* below the 120 s after which slime gives up, and OpenRLHF's 180 s */
 
 struct reward {
     struct kg_svc_op op;
     struct kg_svc_api *api;
     struct kg_svc_exchange *x;
     struct kg_trainers_request request;
-    struct item {
-        struct kg_svc_job job; /* as it is submitted */
-        int anew;              /* jobs of this reply that were lost before */
-        bool known;            /* there was a job */
-    } * item;                  /* [n] */
-    char (*id)[KG_ULID_LEN];   /* [n] of the jobs */
+    struct kg_svc_job *job;  /* [n] as they are submitted */
+    char (*id)[KG_ULID_LEN]; /* [n] of the jobs */
     size_t n;
     double *value; /* [n] rewards of the items before `ready`, which have ended */
     size_t ready;
@@ -34,10 +27,10 @@ static void destroy(void *ctx)
 {
     struct reward *r = ctx;
     for (size_t i = 0; i < r->n; i++) {
-        kg_svc_job_deinit(&r->item[i].job);
+        kg_svc_job_deinit(&r->job[i]);
     }
     kg_trainers_deinit(&r->request);
-    free(r->item);
+    free(r->job);
     free(r->value);
     free(r->id);
     free(r);
@@ -45,19 +38,20 @@ static void destroy(void *ctx)
 
 /* --- the jobs --- */
 
+/* A retry joins the job of its item. Where that was lost before, it takes the key. */
 static enum kg_code name_it(const struct reward *r, size_t i, struct kg_err *err)
 {
-    struct item *item = &r->item[i];
+    struct kg_svc_job *job = &r->job[i];
     struct kg_sha256 h;
     char sum[KG_SHA256_HEX], key[KG_SVC_KEY_MAX];
     const char *asked = r->request.item[i].key;
     kg_sha256_begin(&h);
     kg_sha256_part(&h, asked, strlen(asked));
-    kg_sha256_part(&h, item->job.body_hash, strlen(item->job.body_hash));
-    kg_sha256_part(&h, &item->anew, sizeof item->anew);
+    kg_sha256_part(&h, job->body_hash, strlen(job->body_hash));
     kg_sha256_end(&h, sum);
     int n = snprintf(key, sizeof key, "r/%s", sum);
-    return kg_svc_job_keep(&item->job, &item->job.key, key, (size_t)n, err);
+    job->renews = true;
+    return kg_svc_job_keep(job, &job->key, key, (size_t)n, err);
 }
 
 /* All items are accepted or none: the first new one asks for the room of all that follow. */
@@ -66,36 +60,15 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
 {
     struct reward *r = (struct reward *)op;
     (void)segments;
+    bool known;
     for (size_t i = 0; i < r->n; i++) {
         const struct kg_svc_room room = kg_svc_room_for(r->api, r->n - i - 1);
         if (name_it(r, i, err) != KG_OK ||
-            store->kind->submit(store, &r->item[i].job, &room, r->id[i], &r->item[i].known, err) !=
-                KG_OK) {
+            store->kind->submit(store, &r->job[i], &room, r->id[i], &known, err) != KG_OK) {
             return err->code;
         }
     }
     return KG_OK;
-}
-
-/* A retry joins the job of its item. Where that was lost before this request, the next begins. */
-static bool some_begin_anew(struct reward *r)
-{
-    const struct kg_svc_store_kind *kind = r->api->store->kind;
-    bool some = false;
-    for (size_t i = 0; i < r->n; i++) {
-        struct item *item = &r->item[i];
-        struct kg_err err = KG_ERR_INIT;
-        struct kg_svc_job job;
-        kg_svc_job_init(&job);
-        if (item->known && item->anew < ANEW_MOST - 1 &&
-            kind->get(r->api->store, r->id[i], false, &job, &err) == KG_OK &&
-            kg_svc_job_was_lost(&job)) {
-            item->anew++;
-            some = true;
-        }
-        kg_svc_job_deinit(&job);
-    }
-    return some;
 }
 
 /* --- the answer --- */
@@ -164,10 +137,6 @@ static void done(struct kg_svc_op *op)
         destroy(r);
         return;
     }
-    if (some_begin_anew(r)) {
-        kg_svc_writer_post(a->writer, &r->op);
-        return;
-    }
     a->fresh = true;
     kg_svc_group_wait(a, r->x, r->id, r->n, r->wait_s, answer, destroy, r);
 }
@@ -178,10 +147,10 @@ static void done(struct kg_svc_op *op)
 static bool make_jobs(struct reward *r, const char *preset)
 {
     size_t n = r->request.n;
-    r->item = calloc(n, sizeof *r->item);
+    r->job = calloc(n, sizeof *r->job);
     r->id = calloc(n, sizeof *r->id);
     r->value = calloc(n, sizeof *r->value);
-    KG_ASSERT(r->item != NULL && r->id != NULL && r->value != NULL);
+    KG_ASSERT(r->job != NULL && r->id != NULL && r->value != NULL);
     for (size_t i = 0; i < n; i++) {
         const struct kg_trainers_item *item = &r->request.item[i];
         json_t *text = json_stringn(item->reply, item->reply_len);
@@ -190,9 +159,9 @@ static bool make_jobs(struct reward *r, const char *preset)
                                            .preset = preset,
                                            .rewards = r->preset,
                                            .priority = KG_SVC_NORMAL};
-        kg_svc_job_init(&r->item[r->n++].job);
-        bool made = text != NULL &&
-                    kg_svc_make_job(r->api, r->x, &ask, n > 1 ? (int)i : -1, &r->item[i].job);
+        kg_svc_job_init(&r->job[r->n++]);
+        bool made =
+            text != NULL && kg_svc_make_job(r->api, r->x, &ask, n > 1 ? (int)i : -1, &r->job[i]);
         json_decref(text);
         if (!made) {
             return false;

@@ -65,6 +65,8 @@ struct kg_svc_job {
     int64_t batch_at;  /* its line there, from 0 */
     /* Whose it is: http.h, `owner`. For submit() alone; reads leave it "". */
     char owner[KG_SVC_OWNER_LEN];
+    /* For submit() alone: it takes the key of a job that was lost (kg_svc_job_was_lost). */
+    bool renews;
 
     enum kg_svc_state state;
     int attempts;                 /* that have begun and were not handed back */

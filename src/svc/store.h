@@ -156,7 +156,8 @@ struct kg_svc_store_kind {
 
     /* Accepts job, whose id, task, lane, priority, owner, body_hash, created_ms the caller has set.
      * Where a job has its key already: *known is true and *id [KG_ULID_LEN] is that job's; USAGE if
-     * that one asked for something else. FULL: there is no such room. room NULL: no limit. */
+     * that one asked for something else. Where it `renews` and that one was lost, the key becomes
+     * its own, and *known is false. FULL: there is no such room. room NULL: no limit. */
     enum kg_code (*submit)(struct kg_svc_store *s, const struct kg_svc_job *job,
                            const struct kg_svc_room *room, char id[KG_ULID_LEN], bool *known,
                            struct kg_err *err);

@@ -226,16 +226,24 @@ end
 
 local op = {}
 
+-- As kg_svc_job_was_lost: the gym or the host kept it from a verdict.
+local function was_lost(id)
+  local v = call('HMGET', P .. 'job:' .. id, 'state', 'error', 'blame')
+  local failed = v[1] == '2' and (v[2] or '') ~= '' and v[3] ~= 'candidate'
+  return (failed or v[1] == '3' or v[1] == '4') and v[3] ~= 'problem'
+end
+
 function op.submit()
   local j = args({'id', 'key', 'body_hash', 'device', 'configuration', 'problem', 'priority',
                   'deadline', 'batch', 'batch_at', 'created', 'task', 'name', 'most', 'most_of_owner',
-                  'more', 'owner'})
+                  'more', 'owner', 'renews'})
   local key = P .. 'job:' .. j.id
   return function()
     local other = j.key ~= '' and call('GET', P .. 'key:' .. j.key)
     if other then
       local same = call('HGET', P .. 'job:' .. other, 'body_hash') == j.body_hash
-      return {same and 'known' or 'taken', other}
+      local renewed = same and j.renews == '1' and other ~= j.id and was_lost(other)
+      if not renewed then return {same and 'known' or 'taken', other} end
     end
     if call('EXISTS', key) == 1 then return {'ok'} end -- sent again by a process in doubt
     local n = tonumber(call('HGET', P .. 'counts', 'state0') or '0')
@@ -244,6 +252,7 @@ function op.submit()
     if j.owner ~= '' and j.most_of_owner ~= '0' and own + j.more >= tonumber(j.most_of_owner) then
       return {'full', int(own), 'owner'}
     end
+    if other then call('HSET', P .. 'job:' .. other, 'key', '') end -- the new one has it now
     call('HSET', key, 'id', j.id, 'key', j.key, 'body_hash', j.body_hash, 'device', j.device,
          'configuration', j.configuration, 'problem', j.problem, 'priority', j.priority,
          'deadline', j.deadline, 'batch', j.batch, 'batch_at', j.batch_at, 'created', j.created,

@@ -36,10 +36,10 @@ void kg_svc_redis_add_job(struct kg_svc_redis *s, const struct kg_svc_job *job,
     char name[KG_SHA256_HEX];
     room = room != NULL ? room : &any;
     kg_svc_lane_name(job, name);
-    kg_svc_redis_add(s, "ttttttiitiittiiit", job->id, job->key, job->body_hash, job->device,
+    kg_svc_redis_add(s, "ttttttiitiittiiitt", job->id, job->key, job->body_hash, job->device,
                      job->configuration, job->problem, (int64_t)job->priority, job->deadline_ms,
                      job->batch, job->batch_at, job->created_ms, job->task, name, room->most,
-                     room->most_of_owner, room->more, job->owner);
+                     room->most_of_owner, room->more, job->owner, job->renews ? "1" : "0");
 }
 
 /* A field of a hash as a number, on the writer's link. */

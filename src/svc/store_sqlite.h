@@ -13,6 +13,7 @@ enum sql {
     SQL_COMMIT,
     SQL_ROLLBACK,
     SQL_BY_KEY,
+    SQL_KEY_DROP,
     SQL_WAITING,
     SQL_WAITING_OF,
     SQL_LANE,

@@ -66,6 +66,16 @@ static enum kg_code known_key(struct kg_svc_sqlite *s, const struct kg_svc_job *
                : kg_fail(err, KG_E_USAGE, "the key belongs to a job that asked for something else");
 }
 
+static enum kg_code was_lost(struct kg_svc_sqlite *s, const char *id, bool *yes, struct kg_err *err)
+{
+    struct kg_svc_job old;
+    kg_svc_job_init(&old);
+    enum kg_code code = look(s, id, &old, err);
+    *yes = code == KG_OK && kg_svc_job_was_lost(&old);
+    kg_svc_job_deinit(&old);
+    return code;
+}
+
 /* owner NULL: of all. */
 static enum kg_code fit(struct kg_svc_sqlite *s, const char *owner, int64_t most, int64_t more,
                         struct kg_err *err)
@@ -106,12 +116,21 @@ enum kg_code kg_svc_sqlite_submit(struct kg_svc_store *store, const struct kg_sv
 {
     struct kg_svc_sqlite *s = own(store);
     int64_t lane = 0;
-    if (known_key(s, job, id, known, err) != KG_OK || *known) {
+    bool renewed = false;
+    char old[KG_ULID_LEN];
+    if (known_key(s, job, id, known, err) != KG_OK ||
+        (*known && job->renews && was_lost(s, id, &renewed, err) != KG_OK) || *known != renewed) {
         return err->code;
     }
+    *known = false;
+    snprintf(old, sizeof old, "%s", renewed ? id : "");
     snprintf(id, KG_ULID_LEN, "%s", job->id);
     if (kg_svc_sqlite_has_room(store, job->owner, room, err) != KG_OK ||
         lane_of(s, job, job->created_ms, &lane, err) != KG_OK) {
+        return err->code;
+    }
+    if (renewed &&
+        kg_svc_sql_done(s, kg_svc_sql_bind(s, SQL_KEY_DROP, err, "t", old), NULL, err) != KG_OK) {
         return err->code;
     }
     sqlite3_stmt *st =

@@ -143,6 +143,7 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_COMMIT] = "COMMIT",
     [SQL_ROLLBACK] = "ROLLBACK",
     [SQL_BY_KEY] = "SELECT id,body_hash FROM jobs WHERE key=?1 AND key<>''",
+    [SQL_KEY_DROP] = "UPDATE jobs SET key='' WHERE id=?1",
     [SQL_WAITING] = "SELECT n FROM states WHERE state=0",
     [SQL_WAITING_OF] = "SELECT waiting FROM owners WHERE name=?1",
     [SQL_LANE] = "INSERT INTO lanes(name,device,priority,waiting,running,served)"

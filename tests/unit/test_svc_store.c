@@ -45,6 +45,7 @@ struct wish {
     int64_t now_ms, deadline_ms;
     struct kg_svc_room room;
     const char *owner;
+    bool renews;
 };
 
 /* Within a group. id: of the job; e: its answer. */
@@ -61,6 +62,7 @@ static void submit(const struct wish *w, char id[KG_ULID_LEN], bool *known, stru
     job.priority = w->priority;
     job.created_ms = w->now_ms != 0 ? w->now_ms : T0;
     job.deadline_ms = w->deadline_ms;
+    job.renews = w->renews;
     snprintf(job.body_hash, sizeof job.body_hash, "%s", w->hash != NULL ? w->hash : "h");
     *e = (struct kg_err)KG_ERR_INIT;
     snprintf(job.owner, sizeof job.owner, "%s", w->owner != NULL ? w->owner : "");
@@ -210,6 +212,84 @@ static void a_key_names_one_job(void **state)
     assert_string_equal(id, first);
     assert_int_equal(e[2].code, KG_E_USAGE);
     assert_int_equal(stats().jobs[KG_SVC_WAITING], 1);
+}
+
+/* The job that has key "k" after another request for it; *anew: it is a new one. */
+static void ask_again(bool renews, char id[KG_ULID_LEN], bool *anew)
+{
+    bool known;
+    begin();
+    submit(&(struct wish){.problem = "p", .key = "k", .renews = renews}, id, &known, &err);
+    assert_int_equal(commit_one(), KG_OK);
+    *anew = !known;
+}
+
+static void finish_with(const char *verdict, const char *blame)
+{
+    struct taken t;
+    assert_true(claim("a", "", 0, T0, &t));
+    const struct kg_svc_end e = {.id = t.id,
+                                 .claim = t.claim,
+                                 .fence = t.fence,
+                                 .now_ms = T0,
+                                 .verdict = verdict,
+                                 .error = blame != NULL ? "gym" : NULL,
+                                 .blame = blame};
+    begin();
+    (void)!kind->finish(store, &e, &err);
+    assert_int_equal(commit_one(), KG_OK);
+}
+
+/* However often the gym loses it. A verdict stays. */
+static void a_lost_job_gives_its_key_away(void **state)
+{
+    char id[KG_ULID_LEN], other[KG_ULID_LEN];
+    bool anew, changed;
+    (void)state;
+    ask_again(true, id, &anew);
+    assert_true(anew);
+    for (int i = 0; i < 12; i++) {
+        if (i % 2 == 0) {
+            finish_with(NULL, "gym");
+        } else {
+            begin();
+            assert_int_equal(kind->cancel(store, id, T0, &changed, &err), KG_OK);
+            assert_int_equal(commit_one(), KG_OK);
+        }
+        ask_again(false, other, &anew);
+        assert_false(anew);
+        assert_string_equal(other, id);
+        ask_again(true, other, &anew);
+        assert_true(anew);
+        assert_string_not_equal(other, id);
+        ask_again(true, id, &anew); /* the new one waits */
+        assert_false(anew);
+        assert_string_equal(other, id);
+    }
+    finish_with("ok", NULL);
+    ask_again(true, other, &anew);
+    assert_false(anew);
+    assert_string_equal(other, id);
+}
+
+static void what_the_gym_did_not_lose_keeps_its_key(void **state)
+{
+    static const char *const blames[] = {"candidate", "problem"};
+    char id[KG_ULID_LEN], other[KG_ULID_LEN];
+    (void)state;
+    for (size_t i = 0; i < sizeof blames / sizeof *blames; i++) {
+        const struct wish w = {.problem = "p", .key = blames[i], .renews = true};
+        bool known;
+        begin();
+        submit(&w, id, &known, &err);
+        assert_int_equal(commit_one(), KG_OK);
+        finish_with(NULL, blames[i]);
+        begin();
+        submit(&w, other, &known, &err);
+        assert_int_equal(commit_one(), KG_OK);
+        assert_true(known);
+        assert_string_equal(other, id);
+    }
 }
 
 static void a_full_queue_refuses(void **state)
@@ -1036,6 +1116,7 @@ static const struct plan {
     {SQL_CLAIM, "jobs USING PRIMARY KEY (id=?)"},
     {SQL_JOB, "jobs USING PRIMARY KEY (id=?)"},
     {SQL_TASK, "tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"},
+    {SQL_KEY_DROP, "jobs USING PRIMARY KEY (id=?)"},
     {SQL_RENEW, "jobs USING PRIMARY KEY (id=?)"},
     {SQL_END, "jobs USING PRIMARY KEY (id=?)"},
     {SQL_AGAIN, "jobs USING PRIMARY KEY (id=?)"},
@@ -1373,7 +1454,8 @@ static void a_claim_has_a_bound_of_bytes(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define ALL                                                                                        \
-    T(a_job_goes_through), T(a_key_names_one_job), T(a_full_queue_refuses),                        \
+    T(a_job_goes_through), T(a_key_names_one_job), T(a_lost_job_gives_its_key_away),               \
+        T(what_the_gym_did_not_lose_keeps_its_key), T(a_full_queue_refuses),                       \
         T(an_owner_fills_its_own_part), T(after_a_refusal_a_chain_ends),                           \
         T(what_is_rolled_back_is_not_there), T(an_old_claim_is_refused),                           \
         T(what_is_not_held_is_known_at_once), T(an_old_answer_ends_no_newer_attempt),              \
