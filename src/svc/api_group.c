@@ -54,7 +54,7 @@ void kg_svc_group_wait(struct kg_svc_api *a, struct kg_svc_exchange *x, char (*i
         return;
     }
     struct kg_svc_group *g = calloc(1, sizeof *g);
-    char(*ids)[KG_ULID_LEN] = calloc(n, sizeof *ids);
+    char(*ids)[KG_ULID_LEN] = calloc(n + 1, sizeof *ids);
     KG_ASSERT(g != NULL && ids != NULL);
     memcpy(ids, id, n * sizeof *ids);
     *g = (struct kg_svc_group){

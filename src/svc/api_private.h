@@ -24,6 +24,7 @@ struct kg_svc_api {
     struct kg_svc_stream *streams; /* of events and of batches */
     struct kg_svc_meters *meters;  /* api_metrics.c */
     bool fresh;                    /* since the last group a job has begun to wait */
+    size_t held;                   /* refusals that wait (api_reward.c) */
     bool unread;                   /* a wait could not be looked at: the next tick does */
     bool stopping;
     bool allocating;          /* a node of KernelGYM: one at a time */

@@ -5,7 +5,11 @@
 #include "svc/api_group.h"
 #include "svc/trainers.h"
 
-enum { WAIT_S = 100 }; /* below the 120 s after which slime gives up, and OpenRLHF's 180 s */
+enum {
+    WAIT_S = 100, /* below the 120 s after which slime gives up, and OpenRLHF's 180 s */
+    HOLD_S = 10,  /* a refusal waits: OpenRLHF asks five times, a second after each answer */
+    HELD_MOST = 256,
+};
 
 struct reward {
     struct kg_svc_op op;
@@ -128,13 +132,40 @@ static bool answer(void *ctx, bool now)
     return true;
 }
 
+static bool refuse(void *ctx, bool now)
+{
+    struct reward *r = ctx;
+    if (now) {
+        kg_svc_answer_error(r->x, &r->op.err, "");
+    }
+    return now;
+}
+
+static void let_go(void *ctx)
+{
+    struct reward *r = ctx;
+    r->api->held--;
+    destroy(r);
+}
+
+/* A trainer soon gives up, so its tries must not pass while the queue is full or the store is away.
+ * Each request that is held has a file and its body, so there is a bound. */
+static void refuse_later(struct reward *r)
+{
+    struct kg_svc_api *a = r->api;
+    bool later = r->op.err.code != KG_E_USAGE && r->op.err.code != KG_E_NOT_FOUND;
+    double hold_s = r->wait_s < HOLD_S ? r->wait_s : HOLD_S;
+    a->held++;
+    kg_svc_group_wait(a, r->x, r->id, 0, later && a->held <= HELD_MOST ? hold_s : 0, refuse, let_go,
+                      r);
+}
+
 static void done(struct kg_svc_op *op)
 {
     struct reward *r = (struct reward *)op;
     struct kg_svc_api *a = r->api;
     if (op->err.code != KG_OK) {
-        kg_svc_answer_error(r->x, &op->err, "");
-        destroy(r);
+        refuse_later(r);
         return;
     }
     a->fresh = true;

@@ -12,6 +12,7 @@
 
 #include <signal.h>
 
+#include "base/clock.h"
 #include "tests/support/svc_rig.h"
 
 #define SLIME  "{\"prompt\": \"p\", \"response\": \"nothing\", \"label\": \"silu\"}"
@@ -107,6 +108,26 @@ static void a_full_queue_takes_all_items_or_none(void **state)
     assert_int_equal(jobs_in("waiting"), 3);
     json_decref(svc_json(503, "POST", REWARD "&wait=0", two));
     assert_int_equal(jobs_in("waiting"), 3);
+}
+
+static double seconds_of(int status, const char *path)
+{
+    int64_t begun = kg_clock_ns();
+    json_decref(svc_json(status, "POST", path, SLIME));
+    return (double)(kg_clock_ns() - begun) / 1e9;
+}
+
+/* A trainer that is refused asks again a second later, and only five times. */
+static void a_refusal_for_want_of_room_takes_its_time(void **state)
+{
+    (void)state;
+    svc_start("--no-work --queue-limit 1");
+    json_decref(
+        svc_json(202, "POST", "/v1/evaluations", "{\"problem\": \"silu\", \"reply\": \"a\"}"));
+    assert_true(seconds_of(429, REWARD "&wait=2") >= 1.9);
+    assert_true(seconds_of(429, REWARD "&wait=0") < 1.9);
+    double s = seconds_of(429, REWARD);
+    assert_true(s >= 9.9 && s < 60);
 }
 
 /* A job that ended without a verdict is no reward, neither 0; the next request has it judged anew,
@@ -208,6 +229,8 @@ int main(void)
                                         svc_teardown),
         cmocka_unit_test_setup_teardown(a_retry_joins_its_job, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(a_full_queue_takes_all_items_or_none, svc_setup,
+                                        svc_teardown),
+        cmocka_unit_test_setup_teardown(a_refusal_for_want_of_room_takes_its_time, svc_setup,
                                         svc_teardown),
         cmocka_unit_test_setup_teardown(what_was_lost_is_judged_anew, svc_setup, svc_teardown),
         cmocka_unit_test_setup_teardown(bad_requests_are_refused, svc_setup, svc_teardown),
