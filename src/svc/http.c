@@ -306,11 +306,15 @@ enum kg_code kg_svc_listen(const char *host, int port, int *fd, struct kg_err *e
     if (getaddrinfo(host, service, &hints, &a) != 0) {
         return kg_fail(err, KG_E_USAGE, "%.100s: not an address", host);
     }
-    int one = 1, s = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int one = 1, quiet_s = 60,
+        s = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     /* Connections take over TCP_NODELAY. A reply of more than 16 KB leaves in several writes, and
-     * the last one would wait for an acknowledgement, which a client may put off by 40 ms. */
+     * the last one would wait for an acknowledgement, which a client may put off by 40 ms. A client
+     * whose host went away is found by TCP's own probes, where a stream has nothing to send. */
     bool bound = s >= 0 && setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
                  setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0 &&
+                 setsockopt(s, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one) == 0 &&
+                 setsockopt(s, IPPROTO_TCP, TCP_KEEPIDLE, &quiet_s, sizeof quiet_s) == 0 &&
                  bind(s, a->ai_addr, a->ai_addrlen) == 0 && listen(s, BACKLOG) == 0;
     int why = errno;
     freeaddrinfo(a);
@@ -342,7 +346,7 @@ enum kg_code kg_svc_http_open(struct event_base *base, const struct kg_svc_http_
         free(h);
         return kg_fail_memory(err, KG_E_HOST, "no memory for an HTTP server");
     }
-    evhttp_set_timeout(h->http, IDLE_S);
+    evhttp_set_timeout(h->http, options->idle_s > 0 ? options->idle_s : IDLE_S);
     kg_svc_guard(h->http, options->body_bytes);
     evhttp_set_max_headers_size(h->http, KG_SVC_HEAD_BYTES);
     evhttp_set_max_body_size(h->http, (ev_ssize_t)options->body_bytes);

@@ -72,6 +72,7 @@ struct kg_svc_http_options {
     int fd; /* a socket that listens; taken */
     int64_t body_bytes;
     size_t most_open; /* exchanges at once, an eighth of them for workers; more are answered 503 */
+    int idle_s; /* a connection on which nothing comes or goes for so long is closed; 0: 150 */
     const struct kg_svc_route *routes;
     size_t nroutes;
     void *ctx; /* of handlers */
@@ -111,7 +112,8 @@ void kg_svc_reply_error(struct kg_svc_exchange *x, int status, const char *code,
 void kg_svc_header(struct kg_svc_exchange *x, const char *name, const char *value);
 
 /* An answer in pieces: begin, any number of adds, end, which ends the exchange. add returns the
- * bytes that the client has not read yet; where they are many, the caller waits. */
+ * bytes that the client has not read yet; where they are many, the caller waits. A stream without
+ * a piece stays open as long as add is called now and then, with n 0. */
 void kg_svc_stream_begin(struct kg_svc_exchange *x, int status, const char *type);
 size_t kg_svc_stream_add(struct kg_svc_exchange *x, const void *bytes, size_t n);
 void kg_svc_stream_end(struct kg_svc_exchange *x);

@@ -5,6 +5,7 @@
  * with it. */
 #include <errno.h>
 #include <event2/bufferevent.h>
+#include <event2/event.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -255,9 +256,13 @@ size_t kg_svc_stream_add(struct kg_svc_exchange *x, const void *bytes, size_t n)
         evbuffer_free(piece);
     }
     struct evhttp_connection *c = x->req != NULL ? evhttp_request_get_connection(x->req) : NULL;
-    return c != NULL
-               ? evbuffer_get_length(bufferevent_get_output(evhttp_connection_get_bufferevent(c)))
-               : 0;
+    struct bufferevent *b = c != NULL ? evhttp_connection_get_bufferevent(c) : NULL;
+    if (b != NULL) {
+        /* While it answers, evhttp waits for bytes of a client that has none to send, and gives the
+         * connection up after IDLE_S. This begins that time anew. */
+        bufferevent_enable(b, EV_READ);
+    }
+    return b != NULL ? evbuffer_get_length(bufferevent_get_output(b)) : 0;
 }
 
 void kg_svc_stream_end(struct kg_svc_exchange *x)

@@ -11,9 +11,11 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
+#include <event2/event.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "svc/http.h"
 #include "svc/http_grammar.h"
 #include "tests/support/svc_rig.h"
 
@@ -279,6 +281,90 @@ static void good_requests_share_a_connection(void **state)
     kg_buf_deinit(&out);
 }
 
+/* --- a stream that has nothing to send --- */
+
+struct played {
+    struct event_base *base;
+    struct kg_svc_exchange *x; /* NULL: none, or it has ended */
+    int ticks;
+    bool gone;
+};
+
+static void on_gone(struct kg_svc_exchange *x, void *arg)
+{
+    struct played *p = arg;
+    (void)x;
+    p->x = NULL;
+    p->gone = true;
+}
+
+static void on_stream(struct kg_svc_exchange *x, void *ctx)
+{
+    struct played *p = ctx;
+    p->x = x;
+    kg_svc_on_gone(x, on_gone, p);
+    kg_svc_stream_begin(x, 200, "application/x-ndjson");
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+    struct played *p = arg;
+    (void)fd;
+    (void)what;
+    p->ticks++;
+    if (p->x != NULL) {
+        kg_svc_stream_add(p->x, "", 0);
+    }
+}
+
+/* Runs the service for so many tenths of a second, or until the stream has gone. */
+static void play(struct played *p, int ticks)
+{
+    for (int end = p->ticks + ticks; p->ticks < end && !p->gone;) {
+        event_base_loop(p->base, EVLOOP_ONCE);
+    }
+}
+
+static void a_stream_lives_as_long_as_its_client(void **state)
+{
+    static const char request[] = "GET /s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    static const struct kg_svc_route routes[] = {{"GET", "/s", KG_SVC_OPEN, on_stream}};
+    struct played p = {.base = event_base_new()};
+    struct sockaddr_in at;
+    socklen_t n = sizeof at;
+    struct kg_svc_http *http;
+    struct kg_err err = KG_ERR_INIT;
+    int fd, alive = 0;
+    (void)state;
+    assert_int_equal(kg_svc_listen("127.0.0.1", 0, &fd, &err), KG_OK);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &n), 0);
+    n = sizeof alive; /* connections take it over */
+    assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &n), 0);
+    assert_int_equal(alive, 1);
+    const struct kg_svc_http_options o = {.fd = fd,
+                                          .body_bytes = 1 << 20,
+                                          .most_open = 64,
+                                          .idle_s = 1,
+                                          .routes = routes,
+                                          .nroutes = 1,
+                                          .ctx = &p};
+    assert_int_equal(kg_svc_http_open(p.base, &o, &http, &err), KG_OK);
+    struct event *tick = event_new(p.base, -1, EV_PERSIST, on_tick, &p);
+    event_add(tick, &(struct timeval){.tv_usec = 100000});
+    int s = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(s, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(send(s, request, sizeof request - 1, MSG_NOSIGNAL), sizeof request - 1);
+    play(&p, 30); /* three times as long as a connection may be idle */
+    assert_false(p.gone);
+    assert_non_null(p.x);
+    close(s);
+    play(&p, 30);
+    assert_true(p.gone);
+    event_free(tick);
+    kg_svc_http_close(http);
+    event_base_free(p.base);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
 
 int main(void)
@@ -289,6 +375,7 @@ int main(void)
         cmocka_unit_test(broken_chunks_are_refused),
         cmocka_unit_test(what_is_no_http_is_refused),
         cmocka_unit_test(limits_have_statuses_of_their_own),
+        cmocka_unit_test(a_stream_lives_as_long_as_its_client),
         T(a_service_refuses_and_closes),
         T(nothing_is_hidden_behind_a_refusal),
         T(good_requests_share_a_connection),
