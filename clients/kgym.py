@@ -295,15 +295,24 @@ def _preset() -> str:
     return os.environ.get("KGYM_REWARD") or "dr-kernel"
 
 
+def _speedup(record: Record) -> float:
+    """Of a candidate that is ok, by the gym's own clock. A record also keeps the ratio of a hack,
+    and of a time that is not trusted."""
+    timing = record.get("timing") or {}
+    measured = timing.get("status") == "measured" and not isinstance(timing.get("claims"), dict)
+    if record.get("verdict") != "ok" or not measured:
+        return 0.0
+    return float((record.get("speedup") or {}).get("ratio") or 0.0)
+
+
 def compute_score(data_source: str, solution_str: str, ground_truth: Any,
                   extra_info: Optional[Dict[str, Any]] = None, **_: Any) -> Dict[str, Any]:
     """verl's custom reward function. ground_truth names the problem."""
     preset = _preset()
     record = _gym().evaluate(str(ground_truth), reply=solution_str, rewards=preset)
     score = reward_of(record, preset)
-    speedup = (record.get("speedup") or {}).get("ratio")
     return {"score": score, "acc": float(record.get("verdict") == "ok"),
-            "speedup": float(speedup or 0.0), "verdict": str(record.get("verdict") or "")}
+            "speedup": _speedup(record), "verdict": str(record.get("verdict") or "")}
 
 
 def _text_of(completion: Completion) -> str:

@@ -157,6 +157,10 @@ class Rewards(Rig):
         score = kgym.compute_score("k", "@wrong", "relu")
         self.assertEqual((score["score"], score["acc"], score["speedup"]), (0.0, 0.0, 0.0))
 
+    def test_a_time_that_is_not_trusted_is_no_speedup(self):
+        for word in ("@untrusted", "@claimed", "@hack"):
+            self.assertEqual(kgym.compute_score("k", word, "relu")["speedup"], 0.0, word)
+
     def test_trl(self):
         chat = [{"role": "assistant", "content": "@wrong"}]
         parts = [{"role": "assistant", "content": [{"type": "text", "text": "x"}]},

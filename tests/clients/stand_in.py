@@ -10,11 +10,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 OK = {"verdict": "ok", "reason": None, "error": None, "correct": True,
       "speedup": {"ratio": 1.5, "lo": 1.4, "hi": 1.6}, "coverage": 0.5,
+      "timing": {"status": "measured"},
       "rewards": {"dr-kernel": {"value": 3.0}, "binary": {"value": 1.0}}}
 NO_VERDICT = {"verdict": None, "reason": None, "correct": None, "speedup": None, "coverage": None,
-              "rewards": {}}
+              "timing": {"status": "off"}, "rewards": {}}
 RECORDS = {
     "@wrong": dict(OK, verdict="wrong", reason="value", correct=False, speedup=None,
+                   timing={"status": "off"},
                    rewards={"dr-kernel": {"value": 0.0}, "binary": {"value": 0.0}}),
     "@host": dict(NO_VERDICT, error={"code": "host", "blame": "host", "message": "no memory"}),
     "@problem": dict(NO_VERDICT, error={"code": "problem", "blame": "problem", "message": "bad"}),
@@ -22,6 +24,9 @@ RECORDS = {
                  rewards={"dr-kernel": {"value": 0.0}}),
     "@stopped": dict(NO_VERDICT, error=None),
     "@unrewarded": dict(OK, rewards={}),
+    "@untrusted": dict(OK, timing={"status": "not_trusted"}),
+    "@hack": dict(OK, verdict="hack", reason="none", correct=False),
+    "@claimed": dict(OK, timing={"status": "measured", "claims": {"ratio": 9.0}}),
 }
 
 
