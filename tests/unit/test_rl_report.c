@@ -139,6 +139,21 @@ static void effect_needs_all_three(void **state)
     rl_report_close(r);
 }
 
+/* The counter of evaluations has those before RL, too. */
+static void rates_are_of_their_own_step(void **state)
+{
+    (void)state;
+    rig_expect(0, "rm -rf rates && mkdir rates && jq -cn 'range(3) | {phase: \"rl\", step: ., "
+                  "seconds: (2 * .), sampled: 30, evaluations: (9000 + 8 * .)}' "
+                  "> rates/metrics.jsonl");
+    struct rl_report *r = open_run("rates");
+    const double *made = rl_columns_find(&r->columns, "rate.evaluations");
+    const double *sampled = rl_columns_find(&r->columns, "rate.sampled");
+    assert_true(made != NULL && isnan(made[0]) && made[1] == 4);
+    assert_true(sampled != NULL && sampled[0] == 15 && sampled[1] == 15);
+    rl_report_close(r);
+}
+
 /* --- the page --- */
 
 static void everything_is_shown(void **state)
@@ -411,6 +426,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_are_what_one_counts),
         cmocka_unit_test(effect_needs_all_three),
+        cmocka_unit_test(rates_are_of_their_own_step),
         cmocka_unit_test(samples_without_feedback_are_turns),
         cmocka_unit_test(everything_is_shown),
         cmocka_unit_test(hostile_text_stays_text),

@@ -84,14 +84,16 @@ const double *rl_columns_find(const struct rl_columns *c, const char *name)
     return at >= 0 ? c->v[at] : NULL;
 }
 
-/* What a second of the step brought: of a counter that only rises, or of a count by step. */
+/* What a second of the step brought: of a counter that only rises, or of a count by step. Such a
+ * counter also has what came before the first step, so it says nothing of that step. */
 static void rate(struct rl_columns *c, const char *name, const char *counter, bool rises)
 {
     double *v = rl_columns_make(c, name);
     const double *n = rl_columns_find(c, counter), *s = rl_columns_find(c, "seconds");
     for (size_t i = 0; i < c->steps && v != NULL && n != NULL && s != NULL; i++) {
         double seconds = i + 1 < c->steps ? s[i + 1] - s[i] : (double)NAN;
-        double count = rises && i > 0 ? n[i] - n[i - 1] : n[i];
+        double earlier = !rises ? 0 : i > 0 ? n[i - 1] : (double)NAN;
+        double count = n[i] - earlier;
         v[i] = seconds > 0 && count >= 0 ? count / seconds : (double)NAN;
     }
 }
