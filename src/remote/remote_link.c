@@ -117,23 +117,33 @@ static struct kg_remote_task *next_task(struct kg_remote *r)
     return t;
 }
 
+static void start_request(struct kg_remote_link *l, struct kg_remote_task *t)
+{
+    struct kg_remote *r = l->remote;
+    if (t->want == KG_REMOTE_DELETE && kg_remote_is_shared(r, t)) {
+        kg_remote_drop(r, t);
+        return;
+    }
+    if (!t->there) {
+        t->there = true;
+        r->nthere++;
+    }
+    TAILQ_REMOVE(&r->todo, t, todo);
+    t->asking = true;
+    t->moved = false;
+    l->task = t;
+    if (!send_request(l, t)) {
+        l->task = NULL;
+    }
+}
+
 void kg_remote_feed(struct kg_remote *r)
 {
     for (int i = 0; i < KG_REMOTE_LINKS; i++) {
         struct kg_remote_link *l = &r->link[i];
         struct kg_remote_task *t;
         while (l->task == NULL && !evtimer_pending(l->pause, NULL) && (t = next_task(r)) != NULL) {
-            if (!t->there) {
-                t->there = true;
-                r->nthere++;
-            }
-            TAILQ_REMOVE(&r->todo, t, todo);
-            t->asking = true;
-            t->moved = false;
-            l->task = t;
-            if (!send_request(l, t)) {
-                l->task = NULL;
-            }
+            start_request(l, t);
         }
     }
 }

@@ -114,6 +114,8 @@ void kg_remote_answer(struct kg_remote *r, struct kg_remote_task *t, int status,
 /* The task ends with this error. */
 void kg_remote_fail(struct kg_remote *r, struct kg_remote_task *t, const struct kg_err *e);
 void kg_remote_drop(struct kg_remote *r, struct kg_remote_task *t);
+/* Has another task, which somebody waits for, the same job? */
+bool kg_remote_is_shared(const struct kg_remote *r, const struct kg_remote_task *t);
 /* Its next request. */
 void kg_remote_want(struct kg_remote *r, struct kg_remote_task *t, enum kg_remote_want want);
 

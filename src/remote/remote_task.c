@@ -68,6 +68,18 @@ void kg_remote_add(struct kg_remote *r, struct kg_frame *f)
     kg_remote_want(r, t, KG_REMOTE_POST);
 }
 
+bool kg_remote_is_shared(const struct kg_remote *r, const struct kg_remote_task *t)
+{
+    const struct kg_remote_task *u;
+    for (u = TAILQ_FIRST(&r->all); u != NULL; u = TAILQ_NEXT(u, all)) {
+        if (u != t && !u->answered && u->key[0] != '\0' && u->lost == t->lost &&
+            strcmp(u->key, t->key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Nobody waits for it any more: what the service has of it is cancelled there. */
 static void give_up(struct kg_remote *r, struct kg_remote_task *t)
 {
@@ -162,6 +174,17 @@ static bool is_end(const char *type)
            strcmp(type, "cancelled") == 0;
 }
 
+static void hear_event(struct kg_remote *r, struct kg_remote_task *t, const char *type)
+{
+    t->running = strcmp(type, "claimed") == 0;
+    if (is_end(type) && t->asking) {
+        t->moved = true;
+    } else if (is_end(type) && t->want == KG_REMOTE_NOTHING) {
+        kg_remote_want(r, t, KG_REMOTE_GET);
+    }
+}
+
+/* Equal tasks of a run have one job, and some of them may not know its id yet. */
 void kg_remote_event(struct kg_remote *r, const json_t *event)
 {
     const char *id = kg_frame_text(event, "id"), *type = kg_frame_text(event, "type");
@@ -171,19 +194,12 @@ void kg_remote_event(struct kg_remote *r, const json_t *event)
     }
     for (t = TAILQ_FIRST(&r->all); t != NULL; t = TAILQ_NEXT(t, all)) {
         if (strcmp(t->job, id) == 0) {
-            break;
+            hear_event(r, t, type);
         }
     }
-    if (t == NULL && strcmp(type, "submitted") != 0) {
+    if (strcmp(type, "submitted") != 0) {
         snprintf(r->early[r->nearly++ % (sizeof r->early / sizeof *r->early)], KG_ULID_LEN, "%s",
                  id);
-    } else if (t != NULL) {
-        t->running = strcmp(type, "claimed") == 0;
-        if (is_end(type) && t->asking) {
-            t->moved = true;
-        } else if (is_end(type) && t->want == KG_REMOTE_NOTHING) {
-            kg_remote_want(r, t, KG_REMOTE_GET);
-        }
     }
 }
 

@@ -135,6 +135,53 @@ static void test_a_lost_job_frees_its_key(void **state)
     kgym_close(p);
 }
 
+static void must_be_cancelled(struct kgym_pool *p, uint64_t id)
+{
+    struct kgym_result *r = must(p);
+    assert_int_equal(r->id, id);
+    assert_int_equal(r->error, KGYM_E_CANCELLED);
+    kgym_result_free(r);
+}
+
+/* Equal tasks of a run are one job, and its end is news to each of them: a task that hears nothing
+ * asks by itself only after 20 s. */
+static void test_equal_tasks_hear_of_their_job_together(void **state)
+{
+    (void)state;
+    int64_t before = all_jobs();
+    struct kgym_pool *p = open_run("five");
+    for (int i = 0; i < 3; i++) {
+        submit(p, GOOD, "a", 0);
+    }
+    kgym_result_free(must(p));
+    for (int i = 0; i < 2; i++) {
+        struct kgym_result *r = next(p, 10000);
+        assert_non_null(r);
+        assert_string_equal(r->verdict, "ok");
+        kgym_result_free(r);
+    }
+    assert_int_equal(all_jobs(), before + 1);
+    kgym_close(p);
+}
+
+/* Who gives up takes the job from nobody else. */
+static void test_a_shared_job_goes_on_for_the_others(void **state)
+{
+    (void)state;
+    struct kgym_pool *p = open_run("six");
+    uint64_t first = submit(p, ENDLESS, "a", 0), second = submit(p, ENDLESS, "a", 0);
+    await_running(p, 2);
+    assert_int_equal(kgym_cancel(p, first, &err), KGYM_OK);
+    must_be_cancelled(p, first);
+    must_be_cancelled(p, submit(p, ENDLESS, "a", 0.5));
+    assert_null(next(p, 500));
+    assert_int_equal(jobs("running"), 1);
+    assert_int_equal(kgym_cancel(p, second, &err), KGYM_OK);
+    must_be_cancelled(p, second);
+    await_none("running");
+    kgym_close(p);
+}
+
 static void test_a_pool_that_is_closed_leaves_nothing_behind(void **state)
 {
     (void)state;
@@ -292,6 +339,8 @@ int main(void)
         KGYM_CASES,
         cmocka_unit_test(test_a_run_that_goes_on_judges_nothing_twice),
         cmocka_unit_test(test_a_lost_job_frees_its_key),
+        cmocka_unit_test(test_equal_tasks_hear_of_their_job_together),
+        cmocka_unit_test(test_a_shared_job_goes_on_for_the_others),
         cmocka_unit_test(test_a_pool_that_is_closed_leaves_nothing_behind),
         cmocka_unit_test(test_a_service_that_restarts_is_waited_for),
         cmocka_unit_test(test_a_deadline_needs_no_service),
