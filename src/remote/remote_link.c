@@ -63,7 +63,10 @@ static void on_answer(void *ctx, int status, const json_t *answer)
         l->pause_ms = 0;
         is_up(r);
     }
-    if (status == 0 || status == 429) {
+    if (t->left) {
+        t->want = KG_REMOTE_NOTHING;
+        kg_remote_drop(r, t);
+    } else if (status == 0 || status == 429) {
         enum kg_remote_want want = t->want;
         t->want = KG_REMOTE_NOTHING;
         kg_remote_want(r, t, want);

@@ -39,6 +39,7 @@ struct kg_remote_task {
     bool moved;     /* an event came meanwhile */
     bool running;   /* as far as events say */
     bool answered;  /* the client has its result; the job is to be cancelled */
+    bool left;      /* nobody waits for it, and the job goes on: the answer under way ends it */
     int unreadable; /* times that the service could not read its record */
     int64_t deadline_ns, seen_ns;
     TAILQ_ENTRY(kg_remote_task) todo, all;

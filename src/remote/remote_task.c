@@ -139,6 +139,8 @@ void kg_remote_end(struct kg_remote *r, bool all)
         if (all || !t->there) {
             t->answered = true;
             give_up(r, t);
+        } else if (t->asking) {
+            t->left = true; /* its connection still points at it */
         } else {
             kg_remote_drop(r, t);
         }

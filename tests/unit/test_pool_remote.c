@@ -3,6 +3,8 @@
  * service runs for all tests. */
 #include "kgym_cases.h"
 
+#include <sys/prctl.h>
+
 #include "tests/support/svc_rig.h"
 
 static char url[64];
@@ -197,6 +199,55 @@ static void test_a_pool_that_is_closed_leaves_nothing_behind(void **state)
     await_none("running");
 }
 
+/* A caller that dies while the service does not answer: one task has its answer and waits for its
+ * job's id, the other one is left as it is. Returns the pool's process by the pipe. */
+static void die_with_requests_under_way(int out)
+{
+    struct kgym_info info = {.size = sizeof info};
+    struct kgym_pool *p = open_run("seven");
+    long remote = child_of(getpid());
+    bool good = kill(svc_child("serve-api"), SIGSTOP) == 0;
+    submit(p, "int x;\n", "a", 0);
+    uint64_t id = submit(p, ENDLESS, "a", 0);
+    for (int i = 0; i < 2; i++) { /* the second answer comes after both requests have left */
+        good = kgym_info(p, &info, &err) == KGYM_OK && good;
+    }
+    good = kgym_cancel(p, id, &err) == KGYM_OK && good;
+    kgym_result_free(must(p));
+    good = write(out, &remote, sizeof remote) == sizeof remote && good;
+    _exit(good ? 0 : 1);
+}
+
+static void test_a_caller_that_dies_leaves_its_requests(void **state)
+{
+    int fd[2], status = -1;
+    long remote = 0;
+    (void)state;
+    struct kgym_pool *p = open_run("seven"); /* the job that is left has a record already */
+    submit(p, "int x;\n", "a", 0);
+    kgym_result_free(must(p));
+    kgym_close(p);
+    assert_int_equal(pipe(fd), 0);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0); /* the pool's process comes to us */
+    pid_t caller = fork();
+    assert_true(caller >= 0);
+    if (caller == 0) {
+        die_with_requests_under_way(fd[1]);
+    }
+    close(fd[1]);
+    assert_int_equal(waitpid(caller, &status, 0), caller);
+    usleep(300000);
+    assert_int_equal(kill(svc_child("serve-api"), SIGCONT), 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(read(fd[0], &remote, sizeof remote), sizeof remote);
+    close(fd[0]);
+    assert_int_equal(waitpid((pid_t)remote, &status, 0), remote);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    assert_int_equal(status, 0);
+    await_none("running");
+    assert_int_equal(jobs("waiting"), 0);
+}
+
 static void test_a_service_that_restarts_is_waited_for(void **state)
 {
     enum { N = 8 };
@@ -342,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_equal_tasks_hear_of_their_job_together),
         cmocka_unit_test(test_a_shared_job_goes_on_for_the_others),
         cmocka_unit_test(test_a_pool_that_is_closed_leaves_nothing_behind),
+        cmocka_unit_test(test_a_caller_that_dies_leaves_its_requests),
         cmocka_unit_test(test_a_service_that_restarts_is_waited_for),
         cmocka_unit_test(test_a_deadline_needs_no_service),
         cmocka_unit_test(test_what_a_service_cannot_do_is_an_error),
