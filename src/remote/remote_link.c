@@ -130,6 +130,7 @@ static void start_request(struct kg_remote_link *l, struct kg_remote_task *t)
     if (!t->there) {
         t->there = true;
         r->nthere++;
+        kg_remote_tell(r, KG_FRAME_TAKEN, json_pack("{s:I}", "id", (json_int_t)t->id), "", 0);
     }
     TAILQ_REMOVE(&r->todo, t, todo);
     t->asking = true;

@@ -63,8 +63,10 @@ void kg_remote_add(struct kg_remote *r, struct kg_frame *f)
     t->len = f->len;
     f->head = NULL;
     f->body = NULL;
+    t->there = kg_frame_int(t->head, "deaths") > 0; /* an earlier process may have sent it */
     TAILQ_INSERT_TAIL(&r->all, t, all);
     r->nall++;
+    r->nthere += t->there;
     kg_remote_want(r, t, KG_REMOTE_POST);
 }
 

@@ -248,6 +248,20 @@ static void test_a_caller_that_dies_leaves_its_requests(void **state)
     assert_int_equal(jobs("waiting"), 0);
 }
 
+/* The next process does not know yet whether the service has the task's job. */
+static void test_a_cancel_after_a_death_reaches_the_service(void **state)
+{
+    (void)state;
+    struct kgym_pool *p = open_run(NULL);
+    uint64_t id = submit(p, ENDLESS, NULL, 0);
+    await_running(p, 1);
+    kill_supervisor();
+    assert_int_equal(kgym_cancel(p, id, &err), KGYM_OK);
+    must_be_cancelled(p, id);
+    await_none("running");
+    kgym_close(p);
+}
+
 static void test_a_service_that_restarts_is_waited_for(void **state)
 {
     enum { N = 8 };
@@ -394,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_a_shared_job_goes_on_for_the_others),
         cmocka_unit_test(test_a_pool_that_is_closed_leaves_nothing_behind),
         cmocka_unit_test(test_a_caller_that_dies_leaves_its_requests),
+        cmocka_unit_test(test_a_cancel_after_a_death_reaches_the_service),
         cmocka_unit_test(test_a_service_that_restarts_is_waited_for),
         cmocka_unit_test(test_a_deadline_needs_no_service),
         cmocka_unit_test(test_what_a_service_cannot_do_is_an_error),

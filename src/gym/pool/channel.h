@@ -30,7 +30,7 @@ enum kg_frame_kind {
     KG_FRAME_CONFIGURE,
     KG_FRAME_READY, /* it is open: from here on it may run what it judges */
     /* supervisor -> client */
-    KG_FRAME_TAKEN, /* {id}: a worker gets this task now */
+    KG_FRAME_TAKEN, /* {id}: a worker, or a service, gets this task now */
     /* client -> a remote pool's process (src/remote) */
     KG_FRAME_CLOSE, /* the caller closes the pool, and has not just gone */
 };

@@ -20,7 +20,7 @@ struct kg_client_task {
     size_t len;
     int64_t deadline_ns; /* monotonic; 0: none */
     bool cancelled;      /* a supervisor that is started anew is told so again */
-    bool taken;          /* a worker of this supervisor has it, or had it */
+    bool taken;          /* a worker of this supervisor, or a service, has it, or had it */
     int deaths;          /* of supervisors while it was taken */
 };
 
