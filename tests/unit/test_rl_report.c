@@ -193,6 +193,20 @@ static void everything_is_shown(void **state)
     rl_report_close(r);
 }
 
+/* No correct reply before RL: its geometric mean has no value. */
+static void a_tile_without_a_value_has_a_dash(void **state)
+{
+    (void)state;
+    struct kg_buf page;
+    write_by_hand("dash");
+    rig_expect(0, "sed -i '/eval-before/ s/\"ok\"/\"wrong\"/g' dash/trajectories.jsonl");
+    struct rl_report *r = open_run("dash");
+    page_of(r, &page);
+    assert_non_null(strstr(page.data, "speed-up, geometric mean</span><b class=\"\">– → 1."));
+    kg_buf_deinit(&page);
+    rl_report_close(r);
+}
+
 /* The page holds no markup of a model's: no tag but its own, no script, no foreign address. */
 static void hostile_text_stays_text(void **state)
 {
@@ -429,6 +443,7 @@ int main(void)
         cmocka_unit_test(rates_are_of_their_own_step),
         cmocka_unit_test(samples_without_feedback_are_turns),
         cmocka_unit_test(everything_is_shown),
+        cmocka_unit_test(a_tile_without_a_value_has_a_dash),
         cmocka_unit_test(hostile_text_stays_text),
         cmocka_unit_test(a_diff_shows_what_changed),
         cmocka_unit_test(a_long_diff_is_by_lines),

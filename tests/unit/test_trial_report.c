@@ -95,6 +95,16 @@ static void a_bench_is_shown(void **state)
     tr_report_close(r);
 }
 
+static void a_price_without_a_correct_turn_has_a_dash(void **state)
+{
+    (void)state;
+    make_bench("dear", &bench);
+    rig_expect(0,
+               "cd dear && jq -c '.verdict = \"wrong\" | .reason = \"value\" | .correct = false | "
+               ".speedup = null' records.jsonl > r && mv r records.jsonl && $K report . && "
+               "grep -q 'by the prices given; – for a correct turn' report.html");
+}
+
 static void a_refinement_is_shown(void **state)
 {
     (void)state;
@@ -368,6 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bench_is_shown),
+        cmocka_unit_test(a_price_without_a_correct_turn_has_a_dash),
         cmocka_unit_test(a_refinement_is_shown),
         cmocka_unit_test(the_last_record_counts),
         cmocka_unit_test(problems_are_in_order),

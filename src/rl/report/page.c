@@ -8,18 +8,24 @@
 static void score_tile(const struct rl_score_table *t, enum rl_row row, const char *name, bool down,
                        struct kg_buf *out)
 {
-    char number[64], note[96];
+    char note[96];
+    struct kg_buf number;
     const struct rl_score_row *s = &t->row[t->views - 1][row];
     const struct rl_interval *d = &s->difference;
-    snprintf(number, sizeof number, isfinite(s->after) ? "%.2f → %.2f" : "%.2f", s->before,
-             s->after);
+    kg_buf_init(&number, 64);
+    rl_page_number(s->before, 2, false, &number);
+    if (isfinite(s->after)) {
+        kg_buf_adds(&number, " → ");
+        rl_page_number(s->after, 2, false, &number);
+    }
     snprintf(note, sizeof note, isfinite(d->value) ? "%+.3f [%+.3f, %+.3f]" : "no second value",
              d->value, d->lo, d->hi);
     bool up = d->lo > 0, fall = d->hi < 0;
     rl_page_tile((down ? fall : up)   ? "good"
                  : (down ? up : fall) ? "bad"
                                       : "",
-                 number, name, note, out);
+                 number.data, name, note, out);
+    kg_buf_deinit(&number);
 }
 
 void rl_page_tiles(const struct rl_report *r, struct kg_buf *out)

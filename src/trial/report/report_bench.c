@@ -38,7 +38,7 @@ static void words(double n, char out[32])
 
 static void cost_tiles(const struct tr_tables *t, struct kg_buf *out)
 {
-    char number[32], note[96], in[32], sum[32];
+    char number[32], note[96], in[32], sum[32], price[32] = "–";
     double correct = (double)t->counts.correct;
     words((double)(t->tokens_in + t->tokens_out), sum);
     words((double)t->tokens_in, in);
@@ -47,8 +47,10 @@ static void cost_tiles(const struct tr_tables *t, struct kg_buf *out)
     rl_page_tile("", sum, "tokens", note, out);
     if (t->bench->price_in > 0 || t->bench->price_out > 0) {
         snprintf(number, sizeof number, "%.4g", t->money);
-        snprintf(note, sizeof note, "by the prices given; %.3g for a correct turn",
-                 correct > 0 ? t->money / correct : (double)NAN);
+        if (correct > 0) {
+            snprintf(price, sizeof price, "%.3g", t->money / correct);
+        }
+        snprintf(note, sizeof note, "by the prices given; %s for a correct turn", price);
         rl_page_tile("", number, "money", note, out);
     }
 }
