@@ -42,12 +42,13 @@ Completion = Union[str, Sequence[Dict[str, Any]]]
 
 _WAIT_S = 60.0  # one request waits so long for a result, then asks again
 _REPLY_MOST = 256 << 20  # bytes of an answer
+_LOST_MOST = 10  # answers that a record is lost: it will not come back
 _TELL_S = 60.0  # whoever waits for a service that does not answer says so this often
 
 
 class GymError(Exception):
     """The gym has no verdict. code: as in a record's error, or "unreachable", "certificate",
-    "lost", "late"."""
+    "lost", "record_lost", "late"."""
 
     def __init__(self, message: str, code: str = "", blame: str = "") -> None:
         super().__init__(message)
@@ -200,14 +201,16 @@ class Gym:
     def _until(self, end: float, method: str, path: str, body: Any,
                wait: float) -> Tuple[Dict[str, Any], str]:
         """Asks until there is an answer, up to `end`. Every request here may be made twice."""
-        pause = 0.25
+        pause, lost = 0.25, 0
         while True:
             try:
                 return self._once(method, path, body, wait)
             except Refused:
                 raise
             except GymError as error:
-                if error.code == "certificate" or time.monotonic() + pause >= end:
+                lost += error.code == "record_lost"
+                if (error.code == "certificate" or lost >= _LOST_MOST
+                        or time.monotonic() + pause >= end):
                     raise error
                 self._waits(str(error))
             time.sleep(pause * (0.5 + random.random()))
@@ -260,7 +263,8 @@ class Gym:
         message = f"{self.url}{path.split('?')[0]}: status {status}: {said.get('message', '')}"
         if 400 <= status < 500 and status not in (408, 425, 429):
             raise Refused(message, status, str(said.get("code", "")), str(said.get("field", "")))
-        raise GymError(message, "unreachable")
+        lost = said.get("code") == "record_lost"
+        raise GymError(message, "record_lost" if lost else "unreachable")
 
 
 def _record_of(job: Dict[str, Any]) -> Record:

@@ -78,6 +78,12 @@ class Evaluations(Rig):
         with self.assertRaises(kgym.GymError):
             kgym.Gym(self.server.url, timeout_s=0.4).reward("relu", reply="x")
 
+    def test_a_record_that_stays_lost_is_given_up(self):
+        with mock.patch("kgym.time.sleep"), self.assertRaises(kgym.GymError) as caught:
+            self.gym.evaluate("relu", reply="@gone")
+        self.assertEqual(caught.exception.code, "record_lost")
+        self.assertEqual(self.service.seen["gone"], 10)
+
     def test_refusals_are_told_at_once(self):
         with self.assertRaises(kgym.Refused) as caught:
             self.gym.evaluate("nothing", reply="x")

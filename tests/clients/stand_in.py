@@ -230,6 +230,10 @@ class Handler(BaseHTTPRequestHandler):
                                      "field": "problem"})
         if "@flaky" in text and service.first("flaky", 2):
             return self.answer(503, {"code": "store", "message": "ask again", "field": ""})
+        if "@gone" in text:
+            service.first("gone")
+            return self.answer(503, {"code": "record_lost", "message": "the record can't be read",
+                                     "field": ""})
         if "@full" in text and service.first("full"):
             return self.answer(429, {"code": "queue_full", "message": "ask again", "field": ""})
         status, job = service.submit(body)
