@@ -348,6 +348,11 @@ static void an_idle_component_fails_the_run(void **state)
     rig_shows("FAILED: `mrs` was on and looked at nothing");
     rig_expect(0, "grep -q 'This run failed its own report' idle/report.html");
     rig_expect(1, "$K report idle --json | jq -e .failed && exit 1");
+    rig_expect(0, "sed -i 's/\"components\":{/&\"over\":[0,0],\"coverage\":[0,0],/; "
+                  "s/\"idle\":\"mrs\"/\"idle\":\"coverage\"/' idle/metrics.jsonl");
+    rig_expect(1, "$K report idle");
+    rig_expect(0, "grep -q '<td class=\"bad\">coverage<' idle/report.html && "
+                  "grep -q '<td class=\"mute\">over<' idle/report.html");
     make("idle", &usual);
     rig_expect(0, "$K report idle --json | jq -e '.failed == false and .parts.pairs.problems == 12 "
                   "and .parts.pairs.views.best[\"fast_1.2\"].difference[1] > -1'");

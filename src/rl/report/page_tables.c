@@ -5,11 +5,22 @@
 
 #include "rl/report/parts.h"
 
-static void component(const char *name, const json_t *v, const char *idle, struct kg_buf *out)
+/* Is this component the one that the run names, or one of those? */
+static bool is_idle(const json_t *idle, const char *name)
+{
+    const char *one = json_string_value(idle);
+    bool found = one != NULL && strcmp(one, name) == 0;
+    for (size_t i = 0; i < json_array_size(idle) && !found; i++) {
+        found = is_idle(json_array_get(idle, i), name);
+    }
+    return found;
+}
+
+static void component(const char *name, const json_t *v, const json_t *idle, struct kg_buf *out)
 {
     long looked = (long)json_integer_value(json_array_get(v, 0));
     long acted = (long)json_integer_value(json_array_get(v, 1));
-    bool failed = idle[0] != '\0' && strstr(idle, name) != NULL && looked == 0;
+    bool failed = looked == 0 && is_idle(idle, name);
     kg_buf_addf(out, "<tr><td class=\"%s\">", failed ? "bad" : looked == 0 ? "mute" : "");
     kg_html_text(out, name);
     kg_buf_addf(out, "</td><td class=\"n\">%ld</td><td class=\"n\">%ld</td><td class=\"n\">",
@@ -27,12 +38,9 @@ void rl_page_components(const struct rl_report *r, struct kg_buf *out)
 {
     json_t *all = json_object_get(r->end, "components"), *v;
     const char *name;
-    struct kg_buf idle;
     if (json_object_size(all) == 0) {
         return;
     }
-    kg_buf_init(&idle, 1024);
-    rl_report_idle(r, &idle);
     kg_buf_adds(out, "<section id=\"components\"><h2>Components</h2><p>How many rows, tokens or "
                      "groups each component of the method looked at, and how many of them it "
                      "changed, rejected or dropped. One that is off looks at nothing.</p>"
@@ -41,10 +49,9 @@ void rl_page_components(const struct rl_report *r, struct kg_buf *out)
                      "<tbody>\n");
     json_object_foreach(all, name, v)
     {
-        component(name, v, idle.data, out);
+        component(name, v, json_object_get(r->end, "idle"), out);
     }
     kg_buf_adds(out, "</tbody></table></section>\n");
-    kg_buf_deinit(&idle);
 }
 
 /* --- styles --- */
