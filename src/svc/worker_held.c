@@ -33,6 +33,25 @@ void kg_svc_worker_drop(struct kg_svc_claimed *c)
     free(c);
 }
 
+/* The service will never take this record. Without an answer the claim would run out, and nobody
+ * would learn why: the attempt fails for that reason, which is told once. False: there is none. */
+static bool answer_without_record(struct kg_svc_claimed *c, int status)
+{
+    char message[80];
+    if (status == 401 || status == 403 || json_object_del(c->answer, "record") != 0) {
+        return false;
+    }
+    json_object_del(c->answer, "verdict");
+    json_object_del(c->answer, "reason");
+    snprintf(message, sizeof message, "the service refused the record with status %d", status);
+    json_t *error = kg_svc_worker_error("limit", "gym", message);
+    json_object_update(c->answer, error);
+    json_decref(error);
+    json_object_set_new(c->answer, "outcome", json_string("failed"));
+    send_answer(c);
+    return true;
+}
+
 static void on_answered(void *ctx, int status, const json_t *answer)
 {
     struct kg_svc_claimed *c = ctx;
@@ -44,6 +63,9 @@ static void on_answered(void *ctx, int status, const json_t *answer)
     }
     if (status != 200 && status != 409) {
         kg_log(KG_LOG_ERROR, "the service refused an answer with status %d", status);
+        if (answer_without_record(c, status)) {
+            return;
+        }
     }
     bool aside = json_object_get(c->answer, "aside") != NULL;
     w->slot[c->slot].busy = w->slot[c->slot].busy && !aside;

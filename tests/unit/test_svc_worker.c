@@ -440,6 +440,76 @@ static void answers_that_are_not_heard_end_its_claims(void **state)
     assert_in_range(deaf.given, UNHEARD, UNHEARD + 2 * HELD_AHEAD);
 }
 
+/* --- a service that refuses an answer --- */
+
+static struct {
+    int given, told, hellos; /* hellos: after an answer */
+    char outcome[2][16], error[16], message[200];
+    bool record[2];
+} refusal;
+
+/* One job. */
+static void on_refusal_claim(struct kg_svc_exchange *x, void *ctx)
+{
+    json_t *claims = json_array();
+    (void)ctx;
+    if (refusal.given++ == 0) {
+        json_array_append_new(claims, claim_json(JOB, "nothing", false));
+    }
+    kg_svc_reply_json(x, 200, json_pack("{s:o}", "claims", claims));
+}
+
+static void on_refusal_finish(struct kg_svc_exchange *x, void *ctx)
+{
+    json_t *body = body_of(x);
+    int at = refusal.told++;
+    (void)ctx;
+    if (at < 2) {
+        snprintf(refusal.outcome[at], sizeof refusal.outcome[at], "%s", text_of(body, "outcome"));
+        refusal.record[at] = json_object_get(body, "record") != NULL;
+        snprintf(refusal.error, sizeof refusal.error, "%s", text_of(body, "error"));
+        snprintf(refusal.message, sizeof refusal.message, "%s", text_of(body, "message"));
+    }
+    json_decref(body);
+    kg_svc_reply_error(x, 413, "too_large", "", "the body is over the limit");
+}
+
+/* A hello each 5 s: whatever is told after an answer comes before the second one. */
+static void on_refusal_hello(struct kg_svc_exchange *x, void *ctx)
+{
+    (void)ctx;
+    kg_svc_reply_json(x, 200, json_pack("{s:b}", "accepted", 1));
+    refusal.hellos += refusal.told > 0;
+    if (refusal.hellos == 2) {
+        event_base_loopbreak(service.base);
+    }
+}
+
+/* The service will not take the record, however often it is sent: it hears why the attempt has
+ * none, once. Without that the claim would run out, and the job would end with another reason. */
+static void a_record_that_is_refused_is_told_as_a_failure(void **state)
+{
+    static const struct kg_svc_route routes[] = {
+        {"POST", "/v1/worker/hello", KG_SVC_OPEN, on_refusal_hello},
+        {"POST", "/v1/worker/claim", KG_SVC_OPEN, on_refusal_claim},
+        {"POST", "/v1/worker/renew", KG_SVC_OPEN, on_ahead_renew},
+        {"POST", "/v1/worker/finish", KG_SVC_OPEN, on_refusal_finish},
+        {"POST", "/v1/worker/**", KG_SVC_OPEN, on_any},
+    };
+    (void)state;
+    memset(&service, 0, sizeof service);
+    memset(&refusal, 0, sizeof refusal);
+    service.term_ms = 600000;
+    serve_worker(routes, sizeof routes / sizeof *routes);
+    assert_int_equal(refusal.told, 2);
+    assert_string_equal(refusal.outcome[0], "finished");
+    assert_true(refusal.record[0]);
+    assert_string_equal(refusal.outcome[1], "failed");
+    assert_false(refusal.record[1]);
+    assert_string_equal(refusal.error, "limit");
+    assert_non_null(strstr(refusal.message, "status 413"));
+}
+
 /* --- a slot whose problem changes with each job --- */
 
 enum { CHANGES_MS = 12000 };
@@ -510,12 +580,14 @@ static void a_turn_goes_on_with_another_problem(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_waits_for_an_acknowledgement),
-                                       cmocka_unit_test(a_worker_gets_in_where_others_wait),
-                                       cmocka_unit_test(news_of_an_old_claim_ends_no_newer_one),
-                                       cmocka_unit_test(a_claim_that_ran_out_ends_its_job),
-                                       cmocka_unit_test(jobs_behind_a_long_one_are_handed_back),
-                                       cmocka_unit_test(answers_that_are_not_heard_end_its_claims),
-                                       cmocka_unit_test(a_turn_goes_on_with_another_problem)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_waits_for_an_acknowledgement),
+        cmocka_unit_test(a_worker_gets_in_where_others_wait),
+        cmocka_unit_test(news_of_an_old_claim_ends_no_newer_one),
+        cmocka_unit_test(a_claim_that_ran_out_ends_its_job),
+        cmocka_unit_test(jobs_behind_a_long_one_are_handed_back),
+        cmocka_unit_test(answers_that_are_not_heard_end_its_claims),
+        cmocka_unit_test(a_record_that_is_refused_is_told_as_a_failure),
+        cmocka_unit_test(a_turn_goes_on_with_another_problem)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
