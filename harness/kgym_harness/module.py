@@ -196,15 +196,15 @@ class Subject:
             left = iter(tensors)
             self.inputs = tuple(values.put_together(part, left) for part in self.template)
         self.wide_inputs = None
-        self._keep_buffers()
+        self._keep_changing()
 
-    def _keep_buffers(self):
-        """Copies the buffers of a reference. It does so outside of calls, which may be timed.
-        Buffers that are unchanged are not copied again, because the device should be quiet
-        before a call."""
+    def _keep_changing(self):
+        """Copies the tensors of a reference that a call may change. It does so outside of calls,
+        which may be timed. Tensors that are unchanged are not copied again, because the device
+        should be quiet before a call."""
         if self.role != "reference":
             return
-        now = self.buffers()
+        now = self._may_change(self.module)
         if self.before is None or not self._as_kept(now):
             self.before = {n: t.clone() for n, t in now.items()}
             self.kept = {n: (t, None if t.is_inference() else t._version) for n, t in now.items()}
@@ -223,6 +223,13 @@ class Subject:
         return [(name, t) for name, t in torch.nn.Module.state_dict(self.module).items()
                 if isinstance(t, torch.Tensor)]
 
+    def _may_change(self, module):
+        """Buffers by name, and parameters that calls of the reference are known to change."""
+        if not isinstance(module, torch.nn.Module):
+            return {}
+        parameters = module.named_parameters(remove_duplicate=False)
+        return dict(module.named_buffers(), **{n: t for n, t in parameters if n in self.changing})
+
     def buffers(self):
         if not isinstance(self.module, torch.nn.Module):
             return {}
@@ -237,7 +244,7 @@ class Subject:
         if callable(prepare):
             prepare()
         self.wide = None
-        self._keep_buffers()
+        self._keep_changing()
         return how
 
     def _needs(self, given):
@@ -336,9 +343,9 @@ class Subject:
         return answer
 
     def _call_wide(self, inputs, seed):
-        """Calls in double precision, starting from the buffers of the time when the inputs
-        came. Where calls change buffers, this needs one call in float for each bind. Buffers of
-        the wide module do not count."""
+        """Calls in double precision, starting from the state of the time when the inputs came.
+        Where calls change state, this needs one call in float for each bind. State of the wide
+        module does not count."""
         with oracle.double_by_default():
             try:
                 return self._wide_answer(inputs)
@@ -356,6 +363,7 @@ class Subject:
 
     def _widened(self):
         module = copy.deepcopy(self.module)
-        for name, t in dict(module.named_buffers()).items() if self.before else ():
-            t.copy_(self.before[name])
+        for name, t in self._may_change(module).items() if self.before else ():
+            if name in self.before:  # a call may have made it
+                t.copy_(self.before[name])
         return oracle.widen(module)

@@ -68,6 +68,49 @@ static const char folds[] =
          "def get_init_inputs():\n"
          "    return [12]\n";
 
+/* A call changes a parameter in place. */
+static const char moves[] =
+    HEAD "class Model(nn.Module):\n"
+         "    def __init__(self, n):\n"
+         "        super().__init__()\n"
+         "        self.mean = nn.Parameter(torch.randn(n), requires_grad=False)\n"
+         "\n"
+         "    def forward(self, x):\n"
+         "        self.mean.mul_(0.9).add_(0.1 * x.mean(0))\n"
+         "        return x - self.mean\n"
+         "\n"
+         "\n"
+         "def get_inputs():\n"
+         "    return [torch.randn(16, 24)]\n"
+         "\n"
+         "\n"
+         "def get_init_inputs():\n"
+         "    return [24]\n";
+
+/* A call puts other parameters into the module, as the usual layer of a VQ-VAE does. */
+#define CODES(NAME)                                                                                \
+    "class " NAME "(nn.Module):\n"                                                                 \
+    "    def __init__(self, k, n):\n"                                                              \
+    "        super().__init__()\n"                                                                 \
+    "        self.codes = nn.Embedding(k, n)\n"                                                    \
+    "        self.sums = nn.Parameter(torch.randn(k, n))\n"                                        \
+    "        self.register_buffer('sizes', torch.rand(k) + 1)\n"                                   \
+    "\n"                                                                                           \
+    "    def forward(self, x):\n"                                                                  \
+    "        one = F.one_hot(torch.cdist(x, self.codes.weight).argmin(1), len(self.sizes))\n"      \
+    "        one = one.to(x.dtype)\n"                                                              \
+    "        self.sizes = self.sizes * 0.99 + 0.01 * one.sum(0)\n"                                 \
+    "        self.sums = nn.Parameter(self.sums * 0.99 + 0.01 * one.t() @ x)\n"                    \
+    "        self.codes.weight = nn.Parameter(self.sums / self.sizes[:, None])\n"                  \
+    "        return one @ self.codes.weight\n"
+static const char codes[] = HEAD CODES("Model") "\n\n"
+                                                "def get_inputs():\n"
+                                                "    return [torch.randn(64, 8)]\n"
+                                                "\n"
+                                                "\n"
+                                                "def get_init_inputs():\n"
+                                                "    return [16, 8]\n";
+
 static const char plain[] = HEAD "class Model(nn.Module):\n"
                                  "    def __init__(self, n):\n"
                                  "        super().__init__()\n"
@@ -135,6 +178,8 @@ static int setup(void **state)
     put("twice.py", twice);
     put("spare.py", spare);
     put("folds.py", folds);
+    put("moves.py", moves);
+    put("codes.py", codes);
     put("plain.py", plain);
     put("writes.py", writes);
     put("positive.py", positive);
@@ -452,6 +497,25 @@ static const struct {
      "    def forward(self, x):\n"
      "        return self.norm(x @ self.w)\n",
      "wrong/state"},
+    {"a parameter that calls change", "moves.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.mean = nn.Parameter(torch.randn(n), requires_grad=False)\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        return x - self.mean.lerp_(x.mean(0), 0.1)\n",
+     "ok"},
+    {"the same, and it stays", "moves.py",
+     "class ModelNew(nn.Module):\n"
+     "    def __init__(self, n):\n"
+     "        super().__init__()\n"
+     "        self.mean = nn.Parameter(torch.randn(n), requires_grad=False)\n"
+     "\n"
+     "    def forward(self, x):\n"
+     "        return x - self.mean.lerp(x.mean(0), 0.1)\n",
+     "wrong/state"},
+    {"parameters that a call puts into the module", "codes.py", CODES("ModelNew"), "ok"},
     {"a plain tensor drawn alike", "plain.py",
      "class ModelNew(nn.Module):\n"
      "    def __init__(self, n):\n"
