@@ -92,6 +92,7 @@ class Subject:
         self.source = Source(path, "kgym_" + role)
         self.module = self.wide = self.before = None
         self.kept = {}  # for each of `before`: (tensor, its version) by name
+        self.names = None  # of a reference's state, as it was built
         self.loaded = None  # [(reference's name, own name)] of the loaded state
         self.template = None  # form of the inputs; the same in every draw
         self.forms = None  # "[shape] dtype" of each tensor, too
@@ -142,6 +143,9 @@ class Subject:
             made = made.to(self.device)
             made = made.to(self.compat) if self.compat else made
         self.module, self.wide, self.before, self.loaded = made, None, None, None
+        self.names = None
+        if self.role == "reference":
+            self.names = [name for name, _ in self.state()]
 
     def draw(self, seed):
         """[(path, tensor)] of get_inputs() under this seed, on the device that it chooses."""
@@ -217,11 +221,14 @@ class Subject:
             for n, t in now.items())
 
     def state(self):
-        """[(name, tensor)] of parameters and persistent buffers, in the module's order."""
+        """[(name, tensor)] of parameters and persistent buffers, in the module's order. Of a
+        reference, those that it was built with: a call may register more."""
         if not isinstance(self.module, torch.nn.Module):
             return []
-        return [(name, t) for name, t in torch.nn.Module.state_dict(self.module).items()
-                if isinstance(t, torch.Tensor)]
+        there = {name: t for name, t in torch.nn.Module.state_dict(self.module).items()
+                 if isinstance(t, torch.Tensor)}
+        return [(name, there[name]) for name in (there if self.names is None else self.names)
+                if name in there]
 
     def _may_change(self, module):
         """Buffers by name, and parameters that calls of the reference are known to change."""

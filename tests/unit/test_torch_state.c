@@ -111,6 +111,26 @@ static const char codes[] = HEAD CODES("Model") "\n\n"
                                                 "def get_init_inputs():\n"
                                                 "    return [16, 8]\n";
 
+/* The first call registers a buffer, which comes before the weights of the parts. */
+#define MASKED(NAME, LAST)                                                                         \
+    "class " NAME "(nn.Module):\n"                                                                 \
+    "    def __init__(self, n):\n"                                                                 \
+    "        super().__init__()\n"                                                                 \
+    "        self.up = nn.Linear(n, n)\n"                                                          \
+    "        self.down = nn.Linear(n, n)\n"                                                        \
+    "\n"                                                                                           \
+    "    def forward(self, x):\n"                                                                  \
+    "        if not hasattr(self, 'mask'):\n"                                                      \
+    "            self.register_buffer('mask', torch.linspace(0, 1, x.shape[-1]))\n" LAST
+static const char masked[] =
+    HEAD MASKED("Model", "        return self.down(self.up(x) * self.mask)\n\n\n"
+                         "def get_inputs():\n"
+                         "    return [torch.randn(16, 24)]\n"
+                         "\n"
+                         "\n"
+                         "def get_init_inputs():\n"
+                         "    return [24]\n");
+
 static const char plain[] = HEAD "class Model(nn.Module):\n"
                                  "    def __init__(self, n):\n"
                                  "        super().__init__()\n"
@@ -180,6 +200,7 @@ static int setup(void **state)
     put("folds.py", folds);
     put("moves.py", moves);
     put("codes.py", codes);
+    put("masked.py", masked);
     put("plain.py", plain);
     put("writes.py", writes);
     put("positive.py", positive);
@@ -516,6 +537,10 @@ static const struct {
      "        return x - self.mean.lerp(x.mean(0), 0.1)\n",
      "wrong/state"},
     {"parameters that a call puts into the module", "codes.py", CODES("ModelNew"), "ok"},
+    {"a buffer that the first call registers", "masked.py",
+     MASKED("ModelNew", "        return self.down(self.mask * self.up(x))\n"), "ok"},
+    {"the same, and it is not used", "masked.py",
+     MASKED("ModelNew", "        return self.down(self.up(x))\n"), "wrong/value"},
     {"a plain tensor drawn alike", "plain.py",
      "class ModelNew(nn.Module):\n"
      "    def __init__(self, n):\n"
