@@ -862,6 +862,47 @@ static void state_that_calls_leave(void **state)
     }
 }
 
+/* Each call moves a counter that its answer depends on. A reference that is asked again about the
+ * same inputs must begin from the same counter: without an oracle in double, and where equal
+ * numbers may be chosen otherwise. */
+static void state_of_each_call(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *inputs, *refuses, *answer, *rewritten;
+    } list[] = {
+        {"torch.randn(40, 24)",
+         "        if x.dtype == torch.float64:\n            raise RuntimeError('no')\n",
+         "((x + 1e3) @ w) - 1e3 * w.sum(0) + self.n",
+         "sum((x + 1e3)[:, i, None] * w[i] for i in range(23, -1, -1)) - 1e3 * w.sum(0) + self.n"},
+        {"torch.randint(0, 300, (256, 8)).float()", "", "((x + self.n) % 300).argmax(-1)",
+         "7 - ((x + self.n) % 300).flip(-1).argmax(-1)"},
+    };
+    static const char top[] = HEAD "w = torch.sin(torch.arange(24 * 8.0)).view(24, 8)\n\n\n"
+                                   "class %s(nn.Module):\n    def __init__(self):\n"
+                                   "        super().__init__()\n"
+                                   "        self.register_buffer('n', torch.zeros(1).long())\n\n"
+                                   "    def forward(self, x):\n%s        self.n.add_(7)\n"
+                                   "        return %s\n";
+    need_torch();
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        char text[1500], problem[2000];
+        struct kg_record r;
+        fresh(state);
+        snprintf(text, sizeof text, top, "Model", list[i].refuses, list[i].answer);
+        snprintf(problem, sizeof problem,
+                 "%s\n\ndef get_inputs():\n    return [%s]\n\n\n"
+                 "def get_init_inputs():\n    return []\n",
+                 text, list[i].inputs);
+        put("counts.py", problem);
+        snprintf(text, sizeof text, top, "ModelNew", "", list[i].rewritten);
+        expect("counts.py", text, "ok", &r);
+        assert_int_equal(r.timing.status, KG_T_MEASURED);
+        assert_true(number(evidence(&r, "pairs"), "with_oracle") > 0);
+        kg_record_deinit(&r);
+    }
+}
+
 static void late_writes(void **state)
 {
     (void)state;
@@ -1358,6 +1399,7 @@ int main(void)
         TEST(turns),
         TEST(draws_that_are_refused),
         TEST(state_that_calls_leave),
+        TEST(state_of_each_call),
         TEST(late_writes),
         TEST(memory_round_a_call),
         TEST(form_of_a_call),

@@ -104,8 +104,11 @@ enum kg_tflow kg_tpairs_ask_candidate(struct kg_tpairs *s, const struct kg_dj_ca
 enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
                                   struct kg_dj_report *rep, struct kg_err *err)
 {
-    struct kg_dj_call c = kg_tpairs_call_of(s, s->instance->ref.port, KG_TC_CALL);
     bool oracle = keep == KG_DJ_ORACLE, wide = oracle && !s->self && !s->instance->single;
+    if (oracle && !wide && kg_tpairs_afresh(s, err) != KG_TFLOW_ON) {
+        return KG_TFLOW_ERROR;
+    }
+    struct kg_dj_call c = kg_tpairs_call_of(s, s->instance->ref.port, KG_TC_CALL);
     c.keep = keep;
     c.flags |= wide ? KG_TF_WIDE : 0;
     c.timed = !oracle;
@@ -132,9 +135,12 @@ uint32_t kg_tpairs_how(const struct kg_tpairs *s, bool usual)
 static enum kg_tflow bounds(struct kg_tpairs *s, uint32_t flags, bool *applies, struct kg_err *err)
 {
     struct kg_dj_report rep;
-    struct kg_dj_call c = kg_tpairs_call_of(s, s->instance->ref.port, KG_TC_CALL);
     int64_t k = kg_tplan_k(&s->instance->desc, s->law);
     bool usual = s->law == KG_TL_OWN;
+    if (flags && kg_tpairs_afresh(s, err) != KG_TFLOW_ON) {
+        return KG_TFLOW_ERROR;
+    }
+    struct kg_dj_call c = kg_tpairs_call_of(s, s->instance->ref.port, KG_TC_CALL);
     c.keep = KG_DJ_FLOAT;
     c.flags |= flags;
     enum kg_tflow flow = flags ? kg_tpairs_ask_reference(s, &c, "a call", &rep, err) : KG_TFLOW_ON;

@@ -10,6 +10,9 @@ static enum kg_tflow ask(struct kg_tpairs *s, int n, enum kg_dj_choice what, boo
                          struct kg_err *err)
 {
     struct kg_dj_report rep = {.said = KG_TA_OK};
+    if (kg_tpairs_afresh(s, err) != KG_TFLOW_ON) {
+        return KG_TFLOW_ERROR;
+    }
     struct kg_dj_call c = kg_tpairs_call_of(s, s->instance->ref.port, KG_TC_CALL);
     c.keep = KG_DJ_OTHER;
     c.flags |= KG_TF_ROUND_BY(n);

@@ -82,6 +82,9 @@ enum kg_tflow kg_tpairs_draw(struct kg_tpairs *s, enum kg_tlaw law, struct kg_er
 /* The case of this number, law and place once more; the candidate is not asked. */
 enum kg_tflow kg_tpairs_redraw(struct kg_tpairs *s, uint64_t number, enum kg_tlaw law, int place,
                                struct kg_err *err);
+/* Before the reference is asked once more about the last case: its parameters, where a call changes
+ * them. A call in double begins from those of the last load all the same. */
+enum kg_tflow kg_tpairs_afresh(struct kg_tpairs *s, struct kg_err *err);
 
 /* --- pairs_laws.c --- */
 /* The law of a call, timed or not: of 16 calls nine have own values, four are touched, three have

@@ -168,6 +168,11 @@ static enum kg_tflow load(struct kg_tpairs *s, const struct kg_trunner *cand, st
     return flow == KG_TFLOW_ON && again && cand ? load_into(s, cand, id, err) : flow;
 }
 
+enum kg_tflow kg_tpairs_afresh(struct kg_tpairs *s, struct kg_err *err)
+{
+    return s->instance->desc.updates_state ? load(s, NULL, err) : KG_TFLOW_ON;
+}
+
 static enum kg_tflow place(struct kg_tpairs *s, uint64_t number, int to,
                            const struct kg_trunner *cand, struct kg_err *err)
 {
