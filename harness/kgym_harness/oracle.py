@@ -86,7 +86,9 @@ def _join(whole, part, begin, end, length, make):
             whole = make((length,) + tuple(part.shape[1:]), part.dtype, part.device)
         whole[begin:end] = part
         return whole
-    keys = range(len(part)) if type(part) in (list, tuple) else part
+    if part is None:
+        return None
+    keys = range(len(part)) if isinstance(part, (list, tuple)) else part
     whole = whole if whole is not None else {k: None for k in keys}
     for k in keys:
         whole[k] = _join(whole[k], part[k], begin, end, length, make)
@@ -94,11 +96,13 @@ def _join(whole, part, begin, end, length, make):
 
 
 def _in_form(whole, part):
-    """The joined answer as the module gives it: lists and tuples again."""
-    if isinstance(part, torch.Tensor):
+    """The joined answer as the module gives it: lists and tuples again, those of a class of their
+    own as plain ones."""
+    if part is None or isinstance(part, torch.Tensor):
         return whole
-    if type(part) in (list, tuple):
-        return type(part)(_in_form(whole[k], p) for k, p in enumerate(part))
+    if isinstance(part, (list, tuple)):
+        kind = tuple if isinstance(part, tuple) else list
+        return kind(_in_form(whole[k], p) for k, p in enumerate(part))
     return {k: _in_form(whole[k], p) for k, p in part.items()}
 
 

@@ -219,6 +219,25 @@ static void slices_are_joined_in_the_region(void **state)
            "\"too large\"]");
 }
 
+/* A part that is None stays so, and tuples of any class are tuples. */
+static void slices_keep_the_form_of_the_answer(void **state)
+{
+    (void)state;
+    expect("import collections\n"
+           "import torch\n"
+           "from kgym_harness import oracle, tensors\n"
+           "x = torch.randn(10, 4)\n"
+           "Pair = collections.namedtuple('Pair', 'twice nothing')\n"
+           "def ask(module):\n"
+           "    structure, named = tensors.flatten(oracle.in_slices(module, [x], 3))\n"
+           "    _, want = tensors.flatten(module(x.double()))\n"
+           "    return [structure, all(torch.equal(a, b) for (_, a), (_, b) in zip(named, want))]\n"
+           "print(json.dumps([ask(lambda x: (x * 2, None)),\n"
+           "                  ask(lambda x: Pair(x * 2, None)),\n"
+           "                  ask(lambda x: [None, {'a': x.max(1), 'b': None}])]))\n",
+           "[[\"(T,N)\",true],[\"(T,N)\",true],[\"[N,{\\\"a\\\":(T,T),\\\"b\\\":N}]\",true]]");
+}
+
 /* Which of its streams a call on a GPU runs on, and whose memory it has: PyTorch's, a pool's of its
  * own, or OUT's. Played, since nothing of it needs a device. */
 static void streams_take_turns(void **state)
@@ -552,6 +571,7 @@ int main(void)
         cmocka_unit_test(inputs_that_an_answer_depends_on),
         cmocka_unit_test(copies_go_beside_what_lies_in_the_region),
         cmocka_unit_test(slices_are_joined_in_the_region),
+        cmocka_unit_test(slices_keep_the_form_of_the_answer),
         cmocka_unit_test(streams_take_turns),
         cmocka_unit_test(too_much_is_given_back),
         cmocka_unit_test(launches_ahead_of_the_release),
