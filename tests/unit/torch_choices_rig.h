@@ -36,6 +36,14 @@
     "        n = (x[:, :, None] == x[:, None]).sum(-1)\n"                                          \
     "        m = torch.where(n == n.amax(-1, keepdim=True), x, 1e9).amin(-1)\n"                    \
     "        j = torch.arange(60).expand(x.shape)\n"
+#define HITS                                                                                       \
+    "        self.register_buffer('hits', torch.zeros(8))\n"                                       \
+    "        self.register_buffer('mean', torch.zeros(8))\n"
+#define HIT   "        self.hits.index_add_(0, i, torch.ones_like(i, dtype=x.dtype))\n"
+#define DRIFT "        self.mean.lerp_(x.mean(0), 0.1)\n"
+#define FOUND "        return x.gather(-1, i[:, None])\n"
+#define USED  CLOSE "        self.register_buffer('used', torch.rand(256))\n"
+#define USE   "        self.used.lerp_(F.one_hot(i, 256).sum(0).to(x.dtype), 0.1)\n"
 #define SCALE "        s = x.abs().amax(-1, keepdim=True) / 127\n"
 
 static const struct {
@@ -122,6 +130,20 @@ static const struct {
      HEAD WITH("ModelNew", CLOSE) DIRECT "        return self.c[d.argmin(-1)]\n",
      {HEAD WITH("ModelNew", CLOSE) EXPANDED
       "        return self.c[d.topk(2, largest=False)[1][:, 1]]\n"}},
+    {"counts of the largest",
+     HEAD WITH("Model", HITS) "        i = x.argmax(-1)\n" HIT DRIFT FOUND GIVEN(
+         "torch.randint(0, 3, (512, 8)).float()"),
+     HEAD WITH("ModelNew", HITS) "        i = 7 - x.flip(-1).argmax(-1)\n" HIT DRIFT FOUND,
+     {HEAD WITH("ModelNew", HITS) "        i = x.argmax(-1)\n" HIT FOUND}},
+    {"counts of codes",
+     HEAD WITH("Model", USED) EXPANDED "        i = d.argmin(-1)\n" USE
+                                       "        return self.c[i]\n" GIVEN("torch.randn(1024, 32)"),
+     HEAD WITH("ModelNew", USED) DIRECT "        i = d.argmin(-1)\n" USE
+                                        "        return self.c[i]\n",
+     {HEAD WITH("ModelNew", USED) EXPANDED "        return self.c[d.argmin(-1)]\n",
+      HEAD WITH("ModelNew", USED) EXPANDED "        i = d.argmin(-1)\n" USE
+                                           "        i = d.argmin(-1)\n" USE
+                                           "        return self.c[i]\n"}},
     {"rows in the order of a key",
      HEAD MODEL("Model") "        return x[torch.sort(x[:, 0], descending=True)[1]]\n" GIVEN(
          "torch.randn(256, 8)"),

@@ -5,12 +5,11 @@
 #include "gym/torch/judging/reference.h"
 #include "gym/torch/problem/input_plan.h"
 
-#define SCREEN 4 /* roundings, before a law is asked */
-#define SHARE  8 /* one element of so many may be: who is wrong in more did not choose otherwise */
-#define SOON   8 /* roundings, after which half of an honest candidate's choices were seen, */
-#define MANY   8 /* if there are more than so many */
-#define TAIL   4.0 /* A candidate's tail may be so many times that of the reference's roundings, */
-#define JUMP   100.0 /* which is no tail if it is so many bounds long */
+#define SHARE 8   /* one element of so many may be: who is wrong in more did not choose otherwise */
+#define SOON  8   /* roundings, after which half of an honest candidate's choices were seen, */
+#define MANY  8   /* if there are more than so many */
+#define TAIL  4.0 /* A candidate's tail may be so many times that of the reference's roundings, */
+#define JUMP  100.0 /* which is no tail if it is so many bounds long */
 
 static bool has_integers(const struct kg_task_desc *d)
 {
@@ -73,7 +72,7 @@ enum kg_code kg_tchoices_screen(struct kg_worker *w, struct kg_tinstance *s, str
     if (!c->applies || !(chose || has_integers(&s->desc))) {
         return KG_OK;
     }
-    for (int n = 1; n <= SCREEN && !jumps; n++) {
+    for (int n = 1; n <= KG_TCHOICES_FIRST && !jumps; n++) {
         if (ask(w, s, c, n, KG_DJ_JUMPS, &jumps, err) != KG_OK) {
             return err->code;
         }
@@ -126,12 +125,25 @@ static bool may_end_in(const struct kg_tinstance *s, const struct kg_tcase *c,
            kg_tdtype_floating((enum kg_tdtype)s->desc.output[j->leaf].leaf.dtype);
 }
 
+bool kg_tchoices_as_far(const struct kg_dj_judgement *candidate, const struct kg_dj_judgement *own)
+{
+    const struct kg_tcompare *c = &candidate->compare, *o = &own->compare;
+    return own->leaf == candidate->leaf && !o->nonfinite && c->worst <= TAIL * o->worst &&
+           (double)c->n_bad <= TAIL * (double)o->n_bad;
+}
+
+bool kg_tchoices_state_may(const struct kg_dj_judgement *j)
+{
+    bool form = j->arity || j->structure || j->shape || j->dtype;
+    return !j->compare.pass && !form && !j->replay && !j->compare.nonfinite;
+}
+
 /* Right after all if one of the first roundings of the reference itself is off in as many elements,
  * and by as much. The candidate's answer is lost. */
 static enum kg_code tails(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
                           struct kg_dj_judgement *j, struct kg_err *err)
 {
-    for (int n = 1; n <= SCREEN && !j->compare.pass; n++) {
+    for (int n = 1; n <= KG_TCHOICES_FIRST && !j->compare.pass; n++) {
         struct kg_dj_report rep = {.said = KG_TA_OK};
         struct kg_dj_judgement own;
         struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_CANDIDATE, KG_TF_ROUND_BY(n));
@@ -144,9 +156,7 @@ static enum kg_code tails(struct kg_worker *w, struct kg_tinstance *s, struct kg
         if (kg_dj_compare(&kg_torch_of(w)->judge, c->id, false, &own, err) != KG_OK) {
             return err->code;
         }
-        bool tail = own.leaf == j->leaf && !own.compare.nonfinite && own.compare.worst < JUMP;
-        j->compare.pass = tail && j->compare.worst <= TAIL * own.compare.worst &&
-                          (double)j->compare.n_bad <= TAIL * (double)own.compare.n_bad;
+        j->compare.pass = own.compare.worst < JUMP && kg_tchoices_as_far(j, &own);
     }
     return KG_OK;
 }

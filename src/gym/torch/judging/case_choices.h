@@ -5,7 +5,8 @@
 
 #include "gym/torch/torch.h"
 
-#define KG_TCHOICES 36 /* roundings at most */
+#define KG_TCHOICES       36 /* roundings at most */
+#define KG_TCHOICES_FIRST 4  /* that tell how far off the reference itself is */
 
 /* Which outputs are indices into inputs: shown by the problem's own inputs, told to other cases. */
 enum kg_code kg_tchoices_point(struct kg_worker *w, struct kg_tinstance *s,
@@ -33,6 +34,11 @@ bool kg_tchoices_hope(struct kg_tinstance *s, int n, const struct kg_dj_judgemen
                       const struct kg_dj_judgement *now);
 /* Whether the reference, in its last call, which was off, made a choice. */
 bool kg_tchoices_chose(struct kg_tinstance *s);
+/* Of tensors of the same form: the candidate is off in about as many elements as the reference's
+ * own rounding is, and by about as much. */
+bool kg_tchoices_as_far(const struct kg_dj_judgement *candidate, const struct kg_dj_judgement *own);
+/* Whether state that is not right may be one of other choices: only its numbers are wrong. */
+bool kg_tchoices_state_may(const struct kg_dj_judgement *j);
 /* KG_OK: it lives, and refuses to round so, or lacks the memory for it. */
 enum kg_code kg_tchoices_unanswered(const struct kg_tinstance *s, const struct kg_dj_report *rep,
                                     const struct kg_err *err) KG_MUST_USE;

@@ -2,6 +2,8 @@
  * reference's is kept with a case, the candidate's is compared with it. */
 #include "gym/torch/judging/left_by_calls.h"
 
+#include "base/clock.h"
+#include "gym/torch/judging/case_choices.h"
 #include "gym/torch/judging/cases.h"
 #include "gym/torch/judging/cases_private.h"
 #include "gym/torch/judging/outcome.h"
@@ -11,18 +13,24 @@
 
 /* --- the reference's --- */
 
+static enum kg_code keep_part(struct kg_worker *w, struct kg_tinstance *s, const struct kg_tcase *c,
+                              enum kg_dj_side side, size_t part, struct kg_err *err)
+{
+    struct kg_dj_report rep;
+    struct kg_dj_call call = kg_tcase_call(w, s, c, side, KG_TF_LEFT);
+    call.command = KG_TC_SNAPSHOT;
+    kg_tstate_part(&call, c->after_id, s->desc.nleft, part);
+    return kg_treference_ask(w, s, call, "reading its state", &rep, err);
+}
+
 enum kg_code kg_tcase_keep_state(struct kg_worker *w, struct kg_tinstance *s,
                                  const struct kg_tcase *c, enum kg_dj_side side, bool first,
                                  struct kg_err *err)
 {
     const struct kg_task_desc *d = &s->desc;
-    struct kg_dj_report rep;
-    struct kg_dj_call call = kg_tcase_call(w, s, c, side, KG_TF_LEFT);
-    call.command = KG_TC_SNAPSHOT;
     enum kg_code code = first ? kg_tstate_begin(w, d, c->after_id, true, err) : KG_OK;
     for (size_t part = 0; code == KG_OK && part < kg_tstate_parts(d->nleft); part++) {
-        kg_tstate_part(&call, c->after_id, d->nleft, part);
-        code = kg_treference_ask(w, s, call, "reading its state", &rep, err);
+        code = keep_part(w, s, c, side, part, err);
     }
     return code;
 }
@@ -82,8 +90,36 @@ enum kg_code kg_tcase_keep_inputs(struct kg_worker *w, struct kg_tinstance *s,
 
 /* --- the candidate's --- */
 
-static enum kg_stage_result part_is(struct kg_evaluation *e, const struct kg_tinstance *s,
-                                    const struct kg_tcase *c, size_t part, enum kg_stage stage,
+/* A part that hangs on a discrete choice, as a count of the largest does: right after all if one of
+ * the first roundings of the reference leaves it about as far off. */
+static enum kg_code chosen(struct kg_evaluation *e, struct kg_tinstance *s, struct kg_tcase *c,
+                           size_t part, struct kg_dj_judgement *j, struct kg_err *err)
+{
+    struct kg_worker *w = e->w;
+    bool may = !c->chooses_not && kg_tchoices_state_may(j);
+    for (int n = 1; may && !j->compare.pass && n <= KG_TCHOICES_FIRST; n++) {
+        struct kg_dj_report rep = {.said = KG_TA_OK};
+        struct kg_dj_judgement own;
+        struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_NONE, KG_TF_ROUND_BY(n));
+        if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
+            return err->code;
+        }
+        if (kg_treference_ask(w, s, call, "a call, rounded otherwise", &rep, err) != KG_OK) {
+            return kg_tchoices_unanswered(s, &rep, err);
+        }
+        may = kg_tchoices_chose(s);
+        if (may && (keep_part(w, s, c, KG_DJ_CANDIDATE, part, err) != KG_OK ||
+                    kg_dj_compare(&kg_torch_of(w)->judge, kg_tstate_id(c->after_id, part), false,
+                                  &own, err) != KG_OK)) {
+            return err->code;
+        }
+        j->compare.pass = may && kg_tchoices_as_far(j, &own);
+    }
+    return KG_OK;
+}
+
+static enum kg_stage_result part_is(struct kg_evaluation *e, struct kg_tinstance *s,
+                                    struct kg_tcase *c, size_t part, enum kg_stage stage,
                                     struct kg_err *err)
 {
     struct kg_dj_report rep;
@@ -103,13 +139,18 @@ static enum kg_stage_result part_is(struct kg_evaluation *e, const struct kg_tin
         return KG_STAGE_ERROR;
     }
     j.compare.pass = j.compare.pass || kg_tcase_lets_off(c, &j);
+    int64_t since = kg_clock_ns();
+    enum kg_code code = chosen(e, s, c, part, &j, err);
+    kg_evaluation_excuse(e, since);
+    if (code != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
     return kg_toutcome_state(e, s, c, &rep, &j);
 }
 
 /* The state that a call has left, where the reference's calls change theirs. */
-enum kg_stage_result kg_tleft_state(struct kg_evaluation *e, const struct kg_tinstance *s,
-                                    const struct kg_tcase *c, enum kg_stage stage,
-                                    struct kg_err *err)
+enum kg_stage_result kg_tleft_state(struct kg_evaluation *e, struct kg_tinstance *s,
+                                    struct kg_tcase *c, enum kg_stage stage, struct kg_err *err)
 {
     enum kg_stage_result step = KG_STAGE_PASS;
     size_t parts = c->after ? kg_tstate_parts(s->desc.nleft) : 0;

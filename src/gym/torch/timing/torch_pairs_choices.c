@@ -5,20 +5,26 @@
 
 #define CASE KG_TORCH_TIMING_ID
 
+enum kg_tflow kg_tpairs_rounded(struct kg_tpairs *s, int n, enum kg_dj_side keep,
+                                struct kg_dj_report *rep, struct kg_err *err)
+{
+    if (kg_tpairs_afresh(s, err) != KG_TFLOW_ON) {
+        return KG_TFLOW_ERROR;
+    }
+    struct kg_dj_call c = kg_tpairs_call_of(s, s->instance->ref.port, KG_TC_CALL);
+    c.keep = keep;
+    c.flags |= KG_TF_ROUND_BY(n);
+    c.deadline_ns += s->opt.first_call_ns;
+    return kg_tpairs_ask_reference(s, &c, "a call, rounded otherwise", rep, err);
+}
+
 /* As ask of case_choices.c. */
 static enum kg_tflow ask(struct kg_tpairs *s, int n, enum kg_dj_choice what, bool *flag,
                          struct kg_err *err)
 {
     struct kg_dj_report rep = {.said = KG_TA_OK};
-    if (kg_tpairs_afresh(s, err) != KG_TFLOW_ON) {
-        return KG_TFLOW_ERROR;
-    }
-    struct kg_dj_call c = kg_tpairs_call_of(s, s->instance->ref.port, KG_TC_CALL);
-    c.keep = KG_DJ_OTHER;
-    c.flags |= KG_TF_ROUND_BY(n);
-    c.deadline_ns += s->opt.first_call_ns;
     *flag = false;
-    if (kg_tpairs_ask_reference(s, &c, "a call, rounded otherwise", &rep, err) != KG_TFLOW_ON) {
+    if (kg_tpairs_rounded(s, n, KG_DJ_OTHER, &rep, err) != KG_TFLOW_ON) {
         return kg_tchoices_unanswered(s->instance, &rep, err) == KG_OK ? KG_TFLOW_ON
                                                                        : KG_TFLOW_ERROR;
     }

@@ -1,5 +1,6 @@
 /* The state that calls leave, in a process that is timed: compared after calls that are drawn, like
  * that of the cases (judging/left_by_calls.c). */
+#include "gym/torch/judging/case_choices.h"
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/state_parts.h"
 #include "gym/torch/timing/torch_pairs_private.h"
@@ -46,6 +47,30 @@ enum kg_tflow kg_tpairs_left_reference(struct kg_tpairs *s, struct kg_err *err)
     return flow;
 }
 
+/* As chosen of left_by_calls.c. */
+static enum kg_tflow chosen(struct kg_tpairs *s, size_t part, struct kg_dj_judgement *j,
+                            struct kg_err *err)
+{
+    bool may = kg_tchoices_state_may(j);
+    for (int n = 1; may && !j->compare.pass && n <= KG_TCHOICES_FIRST; n++) {
+        struct kg_dj_report rep = {.said = KG_TA_OK};
+        struct kg_dj_judgement own;
+        struct kg_dj_call left = snapshot(s, s->instance->ref.port, KG_DJ_CANDIDATE, part);
+        if (kg_tpairs_rounded(s, n, KG_DJ_NONE, &rep, err) != KG_TFLOW_ON) {
+            return kg_tchoices_unanswered(s->instance, &rep, err) == KG_OK ? KG_TFLOW_ON
+                                                                           : KG_TFLOW_ERROR;
+        }
+        may = kg_tchoices_chose(s->instance);
+        if (may &&
+            (kg_tpairs_ask_reference(s, &left, "reading its state", &rep, err) != KG_TFLOW_ON ||
+             kg_dj_compare(&kg_torch_of(s->w)->judge, left.id, false, &own, err) != KG_OK)) {
+            return KG_TFLOW_ERROR;
+        }
+        j->compare.pass = may && kg_tchoices_as_far(j, &own);
+    }
+    return KG_TFLOW_ON;
+}
+
 static enum kg_tflow part_is(struct kg_tpairs *s, size_t part, struct kg_err *err)
 {
     struct kg_dj_report rep;
@@ -56,6 +81,9 @@ static enum kg_tflow part_is(struct kg_tpairs *s, size_t part, struct kg_err *er
         return flow;
     }
     if (kg_dj_compare(&kg_torch_of(s->w)->judge, c.id, false, &j, err) != KG_OK) {
+        return KG_TFLOW_ERROR;
+    }
+    if (chosen(s, part, &j, err) != KG_TFLOW_ON) {
         return KG_TFLOW_ERROR;
     }
     bool like = !(j.arity || j.shape || j.dtype);

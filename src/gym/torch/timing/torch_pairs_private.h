@@ -132,6 +132,9 @@ enum kg_tflow kg_tpairs_settle(struct kg_tpairs *s, bool *applies, struct kg_err
 /* The candidate's answer to it is wrong by the oracle: it is right, and *j renewed, if the
  * reference gives it where it rounds otherwise. */
 enum kg_tflow kg_tpairs_seen(struct kg_tpairs *s, struct kg_dj_judgement *j, struct kg_err *err);
+/* A call of the reference on the last case under rounding n. ERROR where it refuses, too. */
+enum kg_tflow kg_tpairs_rounded(struct kg_tpairs *s, int n, enum kg_dj_side keep,
+                                struct kg_dj_report *rep, struct kg_err *err);
 
 /* --- pairs_left.c --- */
 /* The judge's case of the state that calls leave, where the reference's change theirs. */
