@@ -316,8 +316,7 @@ class Subject:
     def _copy_written(self):
         """The inputs, with copies of those that the reference writes to. Both sides get them,
         and so every call begins from what IN holds."""
-        if not self.writes:
-            return self.inputs
+        self.own_copies = []  # those of the last call first give their memory back
         mine = {i: layout.copy(self.bound[i]) for i in self.writes if i < len(self.bound)}
         self.own_copies = [(str(i), t) for i, t in mine.items()]
         left = iter([mine.get(i, t) for i, t in enumerate(self.bound)])

@@ -219,6 +219,25 @@ static void slices_are_joined_in_the_region(void **state)
            "\"too large\"]");
 }
 
+/* Copies of inputs that the reference writes to are there once: the last call's go first. */
+static void copies_of_inputs_are_there_once(void **state)
+{
+    (void)state;
+    expect("from kgym_harness import layout\n"
+           "open('p.py', 'w').write('x = 1\\n')\n"
+           "made = module.Subject('p.py', 'Model', 'candidate', torch.device('cpu'))\n"
+           "made.module, made.writes, told, copy = (lambda x, y: x.add_(y)), [0], [], layout.copy\n"
+           "def seen(t):\n"
+           "    told.append(len(made.own_copies))\n"
+           "    return copy(t)\n"
+           "layout.copy = seen\n"
+           "made.bind([torch.zeros(3), torch.ones(3)])\n"
+           "for _ in range(3):\n"
+           "    told.append(int(made.call(False)[0]))\n"
+           "print(json.dumps(told))\n",
+           "[0,1,0,1,0,1]");
+}
+
 /* A part that is None stays so, and tuples of any class are tuples. */
 static void slices_keep_the_form_of_the_answer(void **state)
 {
@@ -572,6 +591,7 @@ int main(void)
         cmocka_unit_test(copies_go_beside_what_lies_in_the_region),
         cmocka_unit_test(slices_are_joined_in_the_region),
         cmocka_unit_test(slices_keep_the_form_of_the_answer),
+        cmocka_unit_test(copies_of_inputs_are_there_once),
         cmocka_unit_test(streams_take_turns),
         cmocka_unit_test(too_much_is_given_back),
         cmocka_unit_test(launches_ahead_of_the_release),

@@ -303,26 +303,43 @@ static void slices_have_room_where_they_are_joined(void **state)
     assert_int_equal(kg_tneeds_shares(&n, rung, CARD).lacks, 0);
 }
 
+/* Megabytes that a problem needs at least, where 320 are not enough. */
+static long needs_mb(const char *problem, const char *candidate)
+{
+    struct kg_record r;
+    put("large.py", problem);
+    open_with(320);
+    judge("large.py", candidate, KG_ST_FULL, &r);
+    assert_true(r.has_error);
+    assert_int_equal(r.error.blame, KG_BLAME_HOST);
+    assert_non_null(strstr(r.error.message, "MB of cpu, where 320 MB may be used"));
+    const char *needs = strstr(r.error.message, "it needs at least ");
+    assert_non_null(needs);
+    long mb = strtol(needs + strlen("it needs at least "), NULL, 10);
+    assert_true(mb > 320);
+    kg_record_deinit(&r);
+    return mb;
+}
+
 static void too_little_is_refused_with_both_numbers(void **state)
 {
     (void)state;
     struct kg_record r;
     need_torch();
-    put("large.py", by_rows);
-    open_with(320);
-    judge("large.py", new_rows, KG_ST_FULL, &r);
-    assert_true(r.has_error);
-    assert_int_equal(r.error.blame, KG_BLAME_HOST);
-    assert_non_null(strstr(r.error.message, "MB of cpu, where 320 MB may be used"));
-    const char *needs_mb = strstr(r.error.message, "it needs at least ");
-    assert_non_null(needs_mb);
-    long mb = strtol(needs_mb + strlen("it needs at least "), NULL, 10);
-    assert_true(mb > 320);
-    kg_record_deinit(&r);
+    long mb = needs_mb(by_rows, new_rows);
     open_with(mb + 1); /* what it says is enough */
     judge("large.py", new_rows, KG_ST_FULL, &r);
     assert_false(r.has_error);
     kg_record_deinit(&r);
+}
+
+/* Each call has a copy of an input that the reference writes to, here of 32 MB. */
+static void copies_of_inputs_are_planned(void **state)
+{
+    (void)state;
+    need_torch();
+    static const char writes[] = HEAD MODEL("Model") "        return F.relu_(x)\n" INPUTS;
+    assert_int_equal(needs_mb(writes, new_rows), needs_mb(by_rows, new_rows) + 32);
 }
 
 /* To describe it takes more than there is, so all is reserved. A device is seldom a whole number of
@@ -490,6 +507,7 @@ int main(void)
         cmocka_unit_test(parameters_of_a_tenth_of_a_card_fit_it),
         cmocka_unit_test(slices_have_room_where_they_are_joined),
         cmocka_unit_test(too_little_is_refused_with_both_numbers),
+        cmocka_unit_test(copies_of_inputs_are_planned),
         cmocka_unit_test(describing_may_take_all_there_is),
         cmocka_unit_test(an_evaluation_waits_for_memory),
         cmocka_unit_test(comfort_is_left_to_others),

@@ -29,6 +29,16 @@ static bool has_ledger(const struct kg_worker *w)
     return kg_torch_of(w)->judge.facts.clock || w->config.device_memory_mb > 0;
 }
 
+/* Of copies that each call takes, of the inputs that the reference writes to. */
+static uint64_t written_bytes(const struct kg_task_desc *d)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < d->ninputs; i++) {
+        bytes += d->input[i].written ? d->input[i].leaf.bytes : 0;
+    }
+    return bytes;
+}
+
 static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, struct kg_tsizes *out)
 {
     const struct kg_task_desc *d = &s->desc;
@@ -43,7 +53,7 @@ static void sizes_of(const struct kg_worker *w, const struct kg_tinstance *s, st
     for (size_t i = 0; i < d->noutputs; i++) {
         out->wide += kg_tleaf_count(&d->output[i].leaf) * sizeof(double);
     }
-    out->call = d->call_bytes > 0 ? d->call_bytes : out->answer;
+    out->call = (d->call_bytes > 0 ? d->call_bytes : out->answer) + written_bytes(d);
     kg_tinstance_regions(w, s, true, &ref_in, &ref_out);
     kg_tinstance_regions(w, s, false, &in, &answer);
     out->ports = kg_tmemory_port(t, ref_in, ref_out, 2) + kg_tmemory_port(t, in, answer, 2);

@@ -14,7 +14,7 @@
 /* Of one instance. */
 struct kg_tsizes {
     uint64_t in, answer, wide, state; /* the judge's; wide: an answer in double */
-    uint64_t call;                    /* what a call allocates */
+    uint64_t call;                    /* what a call allocates, copies of inputs too */
     uint64_t ports;                   /* regions of reference and candidate */
     uint64_t ports_short;             /* the same, where OUT has room for one answer */
     uint64_t joined;                  /* what it needs besides for slices in double */
