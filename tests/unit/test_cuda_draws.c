@@ -65,8 +65,8 @@ static void moments_are_those_of_the_law(void **state)
 {
     struct rig *r = *state;
     for (size_t t = 0; t < 3; t++) {
-        struct kg_dj_law normal = {KG_DJ_NORMAL, r->key, 20 + t, 3, 0.5};
-        struct kg_dj_law uniform = {KG_DJ_UNIFORM, r->key, 30 + t, -3, 5};
+        struct kg_dj_law normal = {KG_DJ_NORMAL, r->key, 20 + t, 3, 0.5, KG_DJ_EVEN};
+        struct kg_dj_law uniform = {KG_DJ_UNIFORM, r->key, 30 + t, -3, 5, KG_DJ_EVEN};
         double *z = standard(r, dtypes[t], &normal);
         assert_about(mean_power(z, 1), 0, 1);
         assert_about(mean_power(z, 2), 1, 2);
@@ -87,8 +87,8 @@ static void every_place_has_the_whole_distribution(void **state)
 {
     struct rig *r = *state;
     for (int normal = 0; normal < 2; normal++) {
-        struct kg_dj_law law = {normal ? KG_DJ_NORMAL : KG_DJ_UNIFORM, r->key, 5, normal ? 0 : -1,
-                                1};
+        struct kg_dj_law law = {
+            normal ? KG_DJ_NORMAL : KG_DJ_UNIFORM, r->key, 5, normal ? 0 : -1, 1, KG_DJ_EVEN};
         double *z = standard(r, KG_TD_F32, &law);
         for (uint64_t place = 0; place <= 16; place++) {
             double hist[BINS] = {0}, chi = 0, n = place < 16 ? (double)N / 16 : (double)N;
@@ -116,8 +116,8 @@ static void values_do_not_know_each_other(void **state)
                                     2048, 2049, 3072, 4095, 4096, 4097, 8192};
     for (size_t t = 0; t < 3; t++) {
         for (int kind = 0; kind < 2; kind++) {
-            struct kg_dj_law law = {kind ? KG_DJ_NORMAL : KG_DJ_UNIFORM, r->key, 40 + t,
-                                    kind ? 0 : -1, 1};
+            struct kg_dj_law law = {
+                kind ? KG_DJ_NORMAL : KG_DJ_UNIFORM, r->key, 40 + t, kind ? 0 : -1, 1, KG_DJ_EVEN};
             double *z = standard(r, dtypes[t], &law), square = kind ? 2 : 0.8;
             for (size_t k = 0; k < sizeof lags / sizeof *lags; k++) {
                 double one = 0, two = 0;
@@ -144,7 +144,7 @@ static void no_value_is_used_twice(void **state)
 {
     struct rig *r = *state;
     for (uint32_t kind = KG_DJ_UNIFORM; kind <= KG_DJ_NORMAL; kind++) {
-        struct kg_dj_law law = {kind, r->key, 50, 0, 1};
+        struct kg_dj_law law = {kind, r->key, 50, 0, 1, KG_DJ_EVEN};
         uint64_t n = 12345, equal = 0;
         float *v = drawn(r, KG_TD_F32, n, 0, &law);
         qsort(v, n, sizeof *v, by_value);
@@ -159,7 +159,7 @@ static void no_value_is_used_twice(void **state)
 static void tails_are_long_and_end(void **state)
 {
     struct rig *r = *state;
-    struct kg_dj_law law = {KG_DJ_NORMAL, r->key, 60, 0, 1};
+    struct kg_dj_law law = {KG_DJ_NORMAL, r->key, 60, 0, 1, KG_DJ_EVEN};
     double *z = standard(r, KG_TD_F32, &law), far = 0, most = 0;
     for (uint64_t i = 0; i < N; i++) {
         far += fabs(z[i]) > 3;
@@ -179,7 +179,7 @@ static void any_number_of_values_from_any_address_are_the_same(void **state)
     for (size_t t = 0; t < 3; t++) {
         uint64_t size = kg_tdtype_bytes(dtypes[t]);
         for (uint32_t kind = KG_DJ_UNIFORM; kind <= KG_DJ_NORMAL; kind++) {
-            struct kg_dj_law law = {kind, r->key, 70, -1, 1};
+            struct kg_dj_law law = {kind, r->key, 70, -1, 1, KG_DJ_EVEN};
             unsigned char *whole = drawn(r, dtypes[t], 30000, 0, &law);
             for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
                 for (uint64_t off = 0; off < 24; off += 8) {
@@ -198,7 +198,7 @@ static void streams_and_keys_give_others(void **state)
     struct rig *r = *state;
     uint64_t n = 4099;
     for (uint32_t kind = KG_DJ_UNIFORM; kind <= KG_DJ_NORMAL; kind++) {
-        struct kg_dj_law law = {kind, r->key, 1, 0, 1}, stream = law, key = law;
+        struct kg_dj_law law = {kind, r->key, 1, 0, 1, KG_DJ_EVEN}, stream = law, key = law;
         stream.stream = 2;
         key.key.w[1] ^= 1;
         float *a = drawn(r, KG_TD_F32, n, 0, &law), *b = drawn(r, KG_TD_F32, n, 0, &stream),
@@ -220,7 +220,7 @@ static void wide_ranges_stay_finite(void **state)
     struct rig *r = *state;
     static const double most[] = {3.4e38, 65504, 3.3e38};
     for (size_t t = 0; t < 3; t++) {
-        struct kg_dj_law law = {KG_DJ_UNIFORM, r->key, 80, -most[t], most[t]};
+        struct kg_dj_law law = {KG_DJ_UNIFORM, r->key, 80, -most[t], most[t], KG_DJ_EVEN};
         double *z = standard(r, dtypes[t], &law);
         for (uint64_t i = 0; i < N; i++) {
             assert_true(fabs(z[i]) <= sqrt(3) * 1.0001);
@@ -228,7 +228,7 @@ static void wide_ranges_stay_finite(void **state)
         assert_about(mean_power(z, 1), 0, 1);
         assert_about(mean_power(z, 2), 1, 0.8);
         free(z);
-        law = (struct kg_dj_law){KG_DJ_NORMAL, r->key, 81, most[t] / 2, most[t] / 32};
+        law = (struct kg_dj_law){KG_DJ_NORMAL, r->key, 81, most[t] / 2, most[t] / 32, KG_DJ_EVEN};
         z = standard(r, dtypes[t], &law);
         assert_true(isfinite(mean_power(z, 2)));
         assert_about(mean_power(z, 2), 1, 2);

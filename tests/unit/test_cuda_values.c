@@ -70,7 +70,7 @@ static void every_law_has_the_hosts_distribution(void **state)
     uint64_t n = 20011;
     for (size_t t = 0; t < DTYPES; t++) {
         for (uint32_t kind = 0; kind < KG_DJ_KINDS; kind++) {
-            struct kg_dj_law law = {kind, r->key, kind + 100 * t, -2.5, 7};
+            struct kg_dj_law law = {kind, r->key, kind + 100 * t, -2.5, 7, KG_DJ_EVEN};
             void *a = filled(r, dtypes[t], n, &law), *b = malloc(8 * n);
             kg_dj_law_fill(dtypes[t], b, n, &law);
             if (kind == KG_DJ_CONSTANT || kind == KG_DJ_EQUAL) {
@@ -93,7 +93,7 @@ static void full_significands_are_full(void **state)
     static const int digits[] = {23, 52, 10, 7}; /* of the floating dtypes */
     uint64_t n = 5003;
     for (size_t t = 0; t < 4; t++) {
-        struct kg_dj_law law = {KG_DJ_FULL, r->key, 8, 0, 1};
+        struct kg_dj_law law = {KG_DJ_FULL, r->key, 8, 0, 1, KG_DJ_EVEN};
         void *v = filled(r, dtypes[t], n, &law);
         for (uint64_t i = 0; i < n; i++) {
             double a = fabs(kg_dj_load(dtypes[t], v, i));
@@ -108,7 +108,7 @@ static void a_uniform_draw_never_is_its_upper_end(void **state)
     struct rig *r = *state;
     uint64_t n = 1 << 17;
     for (size_t t = 0; t < 4; t++) { /* bf16 has few values: rounding would reach the end */
-        struct kg_dj_law law = {KG_DJ_UNIFORM, r->key, 7, 0.1, 0.7};
+        struct kg_dj_law law = {KG_DJ_UNIFORM, r->key, 7, 0.1, 0.7, KG_DJ_EVEN};
         void *v = filled(r, dtypes[t], n, &law);
         struct facts f = facts_of(dtypes[t], v, n);
         assert_true(f.least >= 0.1 && f.most < 0.7 && f.most > 0.68);
@@ -121,7 +121,7 @@ static void the_spike_is_where_the_host_puts_it(void **state)
     struct rig *r = *state;
     for (uint64_t stream = 0; stream < 16; stream++) {
         uint64_t n = 1000 + stream;
-        struct kg_dj_law law = {KG_DJ_SPIKE, r->key, stream, -1, 1};
+        struct kg_dj_law law = {KG_DJ_SPIKE, r->key, stream, -1, 1, KG_DJ_EVEN};
         float *a = filled(r, KG_TD_F32, n, &law), *b = malloc(4 * n);
         kg_dj_law_fill(KG_TD_F32, b, n, &law);
         int spikes = 0;
@@ -140,7 +140,8 @@ static void keys_and_streams_separate(void **state)
 {
     struct rig *r = *state;
     uint64_t n = 4099;
-    struct kg_dj_law law = {KG_DJ_INTEGER, r->key, 1, 0, 1e9}, again = law, other = law, key = law;
+    struct kg_dj_law law = {KG_DJ_INTEGER, r->key, 1, 0, 1e9, KG_DJ_EVEN}, again = law, other = law,
+                     key = law;
     other.stream = 2;
     key.key.w[1] ^= 1;
     int64_t *a = filled(r, KG_TD_I64, n, &law), *b = filled(r, KG_TD_I64, n, &again),
@@ -175,11 +176,9 @@ static void quarter(uint32_t *s, int a, int b, int c, int d)
 static void draws_are_chacha(void **state)
 {
     struct rig *r = *state;
-    struct kg_dj_law law = {KG_DJ_INTEGER,
-                            {{0x0706050403020100u, 0x0f0e0d0c0b0a0908u}},
-                            0x1122334455667788u,
-                            0,
-                            0x1p62};
+    struct kg_dj_law law = {
+        KG_DJ_INTEGER, {{0x0706050403020100u, 0x0f0e0d0c0b0a0908u}}, 0x1122334455667788u, 0, 0x1p62,
+        KG_DJ_EVEN};
     int64_t *got = filled(r, KG_TD_I64, 16, &law);
     for (uint32_t block = 0; block < 2; block++) {
         uint32_t s[16] = {0x61707865, 0x3120646e, 0x79622d36, 0x6b206574, 0x03020100, 0x07060504,
@@ -210,7 +209,7 @@ static void narrowing_rounds_as_on_the_host(void **state)
         double x = ldexp(1 + kg_rng_unit(&rng), (int)(bits % 44) - 27) * (bits >> 63 ? 1 : -1);
         x = i == 0 ? 65520 : i == 1 ? 65519.99 : i == 2 ? 0x1p-25 : i == 3 ? 3.4e38 : x;
         for (int k = 0; k < 4; k++) {
-            struct kg_dj_law law = {KG_DJ_CONSTANT, r->key, 1, x, 0};
+            struct kg_dj_law law = {KG_DJ_CONSTANT, r->key, 1, x, 0, KG_DJ_EVEN};
             uint64_t at = rig_alloc(r, 8), got = 0, want = 0;
             r->d.ops->fill(&r->d, at, dtypes[k], 1, &law);
             assert_int_equal(
@@ -346,7 +345,7 @@ static void trio_random(struct rig *r, struct trio *x, enum kg_tdtype t, uint64_
                         uint64_t wrong, uint64_t seed)
 {
     struct kg_rng rng;
-    struct kg_dj_law law = {KG_DJ_NORMAL, r->key, seed, 0.25, 2};
+    struct kg_dj_law law = {KG_DJ_NORMAL, r->key, seed, 0.25, 2, KG_DJ_EVEN};
     trio_make(x, t, n);
     kg_dj_law_fill(KG_TD_F64, x->o, n, &law);
     kg_rng_init(&rng, r->key, seed + 1);
@@ -462,7 +461,7 @@ static void integers_are_exact(void **state)
         for (int kind = 0; kind < 4; kind++) {
             struct trio x;
             struct kg_tbound bound;
-            struct kg_dj_law law = {KG_DJ_INTEGER, r->key, t, -100, 100};
+            struct kg_dj_law law = {KG_DJ_INTEGER, r->key, t, -100, 100, KG_DJ_EVEN};
             uint64_t n = 4099, size = kg_tdtype_bytes(dtypes[t]);
             trio_make(&x, dtypes[t], n);
             kg_dj_law_fill(x.t, x.r, n, &law);
