@@ -72,14 +72,12 @@ void kg_remote_add(struct kg_remote *r, struct kg_frame *f)
 
 bool kg_remote_is_shared(const struct kg_remote *r, const struct kg_remote_task *t)
 {
+    bool named = t->key[0] != '\0', shared = false;
     const struct kg_remote_task *u;
-    for (u = TAILQ_FIRST(&r->all); u != NULL; u = TAILQ_NEXT(u, all)) {
-        if (u != t && !u->answered && u->key[0] != '\0' && u->lost == t->lost &&
-            strcmp(u->key, t->key) == 0) {
-            return true;
-        }
+    for (u = TAILQ_FIRST(&r->all); named && !shared && u != NULL; u = TAILQ_NEXT(u, all)) {
+        shared = u != t && !u->answered && u->lost == t->lost && strcmp(u->key, t->key) == 0;
     }
-    return false;
+    return shared;
 }
 
 /* Nobody waits for it any more: what the service has of it is cancelled there. */
