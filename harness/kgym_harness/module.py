@@ -234,8 +234,11 @@ class Subject:
         """Buffers by name, and parameters that calls of the reference are known to change."""
         if not isinstance(module, torch.nn.Module):
             return {}
-        parameters = module.named_parameters(remove_duplicate=False)
-        return dict(module.named_buffers(), **{n: t for n, t in parameters if n in self.changing})
+        found = dict(module.named_buffers())
+        if self.changing:
+            parameters = torch.nn.Module.named_parameters(module, remove_duplicate=False)
+            found.update((n, t) for n, t in parameters if n in self.changing)
+        return found
 
     def buffers(self):
         if not isinstance(self.module, torch.nn.Module):
