@@ -871,7 +871,7 @@ static void state_of_each_call(void **state)
     static const struct {
         const char *inputs, *refuses, *answer, *rewritten;
     } list[] = {
-        {"torch.randn(40, 24)",
+        {"torch.randn(400, 24)",
          "        if x.dtype == torch.float64:\n            raise RuntimeError('no')\n",
          "((x + 1e3) @ w) - 1e3 * w.sum(0) + self.n",
          "sum((x + 1e3)[:, i, None] * w[i] for i in range(23, -1, -1)) - 1e3 * w.sum(0) + self.n"},

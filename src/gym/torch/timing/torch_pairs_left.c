@@ -55,12 +55,12 @@ static enum kg_tflow chosen(struct kg_tpairs *s, size_t part, struct kg_dj_judge
     for (int n = 1; may && !j->compare.pass && n <= KG_TCHOICES_FIRST; n++) {
         struct kg_dj_report rep = {.said = KG_TA_OK};
         struct kg_dj_judgement own;
-        struct kg_dj_call left = snapshot(s, s->instance->ref.port, KG_DJ_CANDIDATE, part);
         if (kg_tpairs_rounded(s, n, KG_DJ_NONE, &rep, err) != KG_TFLOW_ON) {
             return kg_tchoices_unanswered(s->instance, &rep, err) == KG_OK ? KG_TFLOW_ON
                                                                            : KG_TFLOW_ERROR;
         }
         may = kg_tchoices_chose(s->instance);
+        struct kg_dj_call left = snapshot(s, s->instance->ref.port, KG_DJ_CANDIDATE, part);
         if (may &&
             (kg_tpairs_ask_reference(s, &left, "reading its state", &rep, err) != KG_TFLOW_ON ||
              kg_dj_compare(&kg_torch_of(s->w)->judge, left.id, false, &own, err) != KG_OK)) {
