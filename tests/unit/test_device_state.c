@@ -441,7 +441,8 @@ static const float *filled(uint64_t n, struct kg_dj_law law)
 static void parts_are_uneven(void **state)
 {
     (void)state;
-    enum { N = 8192 + 70, PART = N / 8 / 64 * 64 };
+    enum { N = 8192 + 70, MANY = 64 * 1024 + 6, PART = N / 8 / 64 * 64 };
+    int spikes = 0;
     open_state("cpu");
     for (uint64_t key = 0; key < 20; key++) {
         struct kg_dj_law law = {.kind = KG_DJ_CONSTANT, .key = {{key, 1}}, .a = 8};
@@ -454,17 +455,26 @@ static void parts_are_uneven(void **state)
             was = x[i];
         }
         law = (struct kg_dj_law){.kind = KG_DJ_SPIKE, .key = {{key, 1}}, .a = 1, .b = 2};
-        law.uneven = KG_DJ_TAIL;
-        x = filled(N, law);
-        int large = 0, tail = 0;
-        for (int i = 0; i < N; i++) {
-            large += fabsf(x[i]) >= 1e4F;
-            tail += x[i] >= 11 && x[i] < 23; /* the root of N / 64 is 11.36 */
+        law.uneven = KG_DJ_TILES;
+        const int sizes[] = {N, MANY};
+        for (int k = 0; k < 2; k++) {
+            const float factor = sqrtf((float)sizes[k] / 64);
+            x = filled((uint64_t)sizes[k], law);
+            int large = 0, end = 0, tiles = 0;
+            for (int i = 0; i < sizes[k]; i++) {
+                large += fabsf(x[i]) >= 1e4F;
+                end += x[i] >= factor && x[i] < 2 * factor;
+                tiles += x[i] >= factor / 2 && x[i] < factor;
+            }
+            assert_true(end >= 64 && end <= 127 && x[sizes[k] - 1] >= factor);
+            assert_true(k == 0 ? tiles == 0 : tiles > 64 * 8 && tiles <= 64 * 15);
+            spikes += large;
+            assert_true(large == 1 || k == 1);
         }
-        assert_true(tail >= 64 && tail <= 128 && large <= 1 && x[N - 1] >= 11 && x[N - 1] < 23);
         x = filled(1023, law);
         assert_true(x[1000] < 2);
     }
+    assert_in_range(spikes, 36, 40); /* one in each, but for one that a tile falls on */
     close_state();
 }
 

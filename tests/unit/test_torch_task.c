@@ -498,7 +498,7 @@ static void parts_of_long_sums_differ(void **state)
             struct kg_dj_law law = {.uneven = KG_DJ_UNEVENS};
             enum kg_dj_uneven want = more                ? KG_DJ_EVEN
                                      : l == KG_TL_RAISED ? KG_DJ_EIGHTHS
-                                     : l == KG_TL_SPIKE  ? KG_DJ_TAIL
+                                     : l == KG_TL_SPIKE  ? KG_DJ_TILES
                                                          : KG_DJ_EVEN;
             assert_true(!kg_tplan_made(d, 0, (enum kg_tlaw)l, k, false, &law) ||
                         law.uneven == want);

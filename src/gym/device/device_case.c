@@ -7,11 +7,13 @@
 #include "gym/device/device_state.h"
 #include "gym/values/law.h"
 
-#define EIGHTHS        8
-#define EIGHTHS_STREAM 0x65696768746873 /* of the key that their factors are drawn by */
-#define PART_STREAM    ((uint64_t)1 << 32)
-#define TILE           64
-#define HALF_MOST      3e4 /* of float16 */
+#define EIGHTHS       8
+#define TILE          64
+#define TILES         16
+#define TILES_LEAST   (64 * 1024)    /* elements: of fewer, tiles at random places would be many */
+#define UNEVEN_STREAM 0x756e6576656e /* of the key that factors and places are drawn by */
+#define PART_STREAM   ((uint64_t)1 << 32)
+#define HALF_MOST     3e4 /* of float16 */
 
 void kg_dj_case_drop(struct kg_dj_state *s, int id)
 {
@@ -189,30 +191,43 @@ static void fill_part(struct kg_device *d, uint64_t at, enum kg_tdtype dtype, ui
 }
 
 /* Parts begin at whole tiles, which every kernel that fills can do. */
+static void fill_eighths(struct kg_device *d, uint64_t at, enum kg_tdtype dtype, uint64_t n,
+                         const struct kg_dj_law *law, struct kg_rng *r)
+{
+    const uint64_t part = n / EIGHTHS / TILE * TILE, size = kg_tdtype_bytes(dtype);
+    for (uint64_t i = 0; i < EIGHTHS; i++) {
+        uint64_t from = i * part, count = i + 1 < EIGHTHS ? part : n - from;
+        fill_part(d, at + from * size, dtype, count, law, i + 1, exp2(2 * kg_rng_unit(r) - 1));
+    }
+}
+
+/* A spike lies before the end, which is a part of its own. */
+static void fill_tiles(struct kg_device *d, uint64_t at, enum kg_tdtype dtype, uint64_t n,
+                       const struct kg_dj_law *law, struct kg_rng *r)
+{
+    const uint64_t end = (n - TILE) / TILE * TILE, size = kg_tdtype_bytes(dtype);
+    double factor = sqrt((double)n / TILE);
+    struct kg_dj_law large = *law;
+    large.kind = KG_DJ_UNIFORM;
+    d->ops->fill(d, at, dtype, end, law);
+    for (uint64_t i = 1; n >= TILES_LEAST && i < TILES; i++) {
+        uint64_t from = kg_rng_below(r, end / TILE) * TILE;
+        fill_part(d, at + from * size, dtype, TILE, &large, i, factor / 2);
+    }
+    fill_part(d, at + end * size, dtype, n - end, &large, TILES, factor);
+}
+
 static void fill(struct kg_device *d, uint64_t at, enum kg_tdtype dtype, uint64_t n,
                  const struct kg_dj_law *law)
 {
-    const size_t size = kg_tdtype_bytes(dtype);
-    bool parts = n >= KG_DJ_UNEVEN_LEAST && kg_tdtype_floating(dtype);
-    if (!parts || law->uneven != KG_DJ_EIGHTHS) {
+    struct kg_rng r;
+    if (law->uneven == KG_DJ_EVEN || n < KG_DJ_UNEVEN_LEAST || !kg_tdtype_floating(dtype)) {
         d->ops->fill(d, at, dtype, n, law);
+        return;
     }
-    if (parts && law->uneven == KG_DJ_EIGHTHS) {
-        const uint64_t part = n / EIGHTHS / TILE * TILE;
-        struct kg_rng r;
-        kg_rng_init(&r, law->key, EIGHTHS_STREAM + law->stream);
-        for (uint64_t i = 0; i < EIGHTHS; i++) {
-            uint64_t from = i * part, count = i + 1 < EIGHTHS ? part : n - from;
-            fill_part(d, at + from * size, dtype, count, law, i + 1, exp2(2 * kg_rng_unit(&r) - 1));
-        }
-        kg_rng_deinit(&r);
-    }
-    if (parts && law->uneven == KG_DJ_TAIL) {
-        struct kg_dj_law tail = *law;
-        const uint64_t from = (n - TILE) / TILE * TILE;
-        tail.kind = KG_DJ_UNIFORM;
-        fill_part(d, at + from * size, dtype, n - from, &tail, 1, sqrt((double)n / TILE));
-    }
+    kg_rng_init(&r, law->key, UNEVEN_STREAM + law->stream);
+    (law->uneven == KG_DJ_EIGHTHS ? fill_eighths : fill_tiles)(d, at, dtype, n, law, &r);
+    kg_rng_deinit(&r);
 }
 
 enum kg_code kg_dj_do_fill(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)

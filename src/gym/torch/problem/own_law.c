@@ -82,7 +82,7 @@ static enum kg_dj_uneven uneven(const struct kg_task_desc *d, enum kg_tlaw law)
     }
     return answers > FEW_ANSWERS ? KG_DJ_EVEN
            : law == KG_TL_RAISED ? KG_DJ_EIGHTHS
-           : law == KG_TL_SPIKE  ? KG_DJ_TAIL
+           : law == KG_TL_SPIKE  ? KG_DJ_TILES
                                  : KG_DJ_EVEN;
 }
 
