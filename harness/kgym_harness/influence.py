@@ -7,10 +7,14 @@ candidate that lacks what matters stays wrong."""
 import torch
 from torch.overrides import TorchFunctionMode
 
+from . import oracle
+
 NEEDED, IDLE, CONSTANT, TIED = "n", "i", "c", "t"
-# Functions by which Python learns a value of a tensor: what it does next may hang on it.
-TELLS = {"__bool__", "__float__", "__int__", "__index__", "__array__", "__format__", "item",
-         "tolist", "numpy", "equal", "allclose", "is_nonzero"}
+# Functions by which Python learns a value of a tensor, or a shape that hangs on values: what it
+# does next may hang on it.
+TELLS = {"__bool__", "__float__", "__int__", "__complex__", "__index__", "__array__", "__format__",
+         "__contains__", "item", "tolist", "numpy", "equal", "allclose", "is_nonzero", "nonzero",
+         "argwhere", "masked_select", "unique", "_unique2", "unique_consecutive"}
 
 
 def _storage(t):
@@ -30,6 +34,13 @@ def _tensors(value, found):
     return found
 
 
+def _tells(func, args):
+    name = getattr(func, "__name__", "")
+    masked = name == "__getitem__" and \
+        any(t.dtype in (torch.bool, torch.uint8) for t in _tensors(list(args[1:]), []))
+    return masked or name in TELLS
+
+
 class Tracing(TorchFunctionMode):
     """Follows from which tensors of the state a storage is computed. A storage that an operation
     has made holds what its operands held; one that it was given keeps what it had, too. told:
@@ -43,7 +54,7 @@ class Tracing(TorchFunctionMode):
         self.of.pop(None, None)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        self.told = self.told or getattr(func, "__name__", "") in TELLS
+        self.told = self.told or _tells(func, args)
         given = _tensors([list(args), dict(kwargs or {})], [])
         before = [(_storage(t), t._version) for t in given]
         made = func(*args, **(kwargs or {}))
@@ -100,7 +111,7 @@ def idle(subject, ask, restore, same):
         except Exception:  # it rejects such values, so they matter
             left = set()
         restore()
-    return left, trace.told
+    return left, trace.told or oracle.scripted(subject.module)
 
 
 def marks(subject):

@@ -44,7 +44,7 @@ static bool answer_without_record(struct kg_svc_claimed *c, int status)
     json_object_del(c->answer, "verdict");
     json_object_del(c->answer, "reason");
     snprintf(message, sizeof message, "the service refused the record with status %d", status);
-    json_t *error = kg_svc_worker_error("limit", "gym", message);
+    json_t *error = kg_svc_worker_error(status == 413 ? "limit" : "gym", "gym", message);
     json_object_update(c->answer, error);
     json_decref(error);
     json_object_set_new(c->answer, "outcome", json_string("failed"));

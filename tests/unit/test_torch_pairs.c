@@ -87,6 +87,7 @@ static struct {
     /* numbers of draws that are refused, from one on, one of so many; by whom, a bit each, and how
      * the candidate's process is said to be then */
     int refused_from, refused_to, refused_each;
+    int refused_first; /* timed calls of the reference */
     unsigned refusing;
     enum kg_dj_status refused_as;
     /* what was seen, of timed calls and others */
@@ -144,6 +145,10 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
     }
     if (spy.window_ns[who] > 0) {
         rep->window_ns = spy.window_ns[who];
+    }
+    if (who == REF && spy.refused_first > 0) {
+        spy.refused_first--;
+        rep->said = KG_TA_EXCEPTION;
     }
     if (spy.refusing >> who & 1 && spy.drawn >= spy.refused_from && spy.drawn < spy.refused_to &&
         spy.drawn % spy.refused_each == 0) {
@@ -835,6 +840,21 @@ static void draws_that_are_refused(void **state)
     }
 }
 
+/* So are own draws as the timing is opened, four in a row. Beside a candidate this is tried again.
+ */
+static void draws_that_are_refused_at_first(void **state)
+{
+    need_torch();
+    for (int many = 0; many < 2; many++) {
+        struct kg_record r;
+        fresh(state);
+        windows(4050000, 2050000, 50000);
+        spy.refused_first = many ? 40 : 8;
+        expect("affine.py", good, many ? "error/problem" : "ok", &r);
+        kg_record_deinit(&r);
+    }
+}
+
 /* The statistics of one that has been right for long enough; and those of an honest one. */
 static void state_that_calls_leave(void **state)
 {
@@ -1398,6 +1418,7 @@ int main(void)
         TEST(one_null_test_for_all),
         TEST(turns),
         TEST(draws_that_are_refused),
+        TEST(draws_that_are_refused_at_first),
         TEST(state_that_calls_leave),
         TEST(state_of_each_call),
         TEST(late_writes),

@@ -184,6 +184,8 @@ static const char positive[] = HEAD "class Model(nn.Module):\n"
 #define BRANCH(sign)                                                                               \
     "        if x.mean() " sign " 0:\n            self.seen += x.mean(0)\n"                        \
     "            self.times += 1\n"
+#define COUNTS(sign)                                                                               \
+    "        if len(x[0][x[0] > 0]) " sign " 12:\n            self.seen += x.mean(0)\n"
 #define ADDS(sign) "        self.seen += x.mean(0) * (x.mean() " sign " 0)\n"
 
 static int setup(void **state)
@@ -208,6 +210,8 @@ static int setup(void **state)
     put("below.py", PART(BRANCH("<"), "2 * x"));
     put("adds_above.py", PART(ADDS(">"), "2 * x"));
     put("adds_below.py", PART(ADDS("<"), "2 * x"));
+    put("counts_above.py", PART(COUNTS(">"), "2 * x"));
+    put("counts_below.py", PART(COUNTS("<="), "2 * x"));
     put("says_above.py", PART(BRANCH(">"), "x + self.seen"));
     put("says_below.py", PART(BRANCH("<"), "x + self.seen"));
     return 0;
@@ -233,6 +237,8 @@ static const struct {
     {"what some data change, and it stays", "above.py", SEEN("", "x + x"), "wrong/state"},
     {"what other data change, and it stays", "below.py", SEEN("", "x + x"), "wrong/state"},
     {"what some data change, by other data", "below.py", SEEN(ADDS(">"), "x + x"), "wrong/state"},
+    {"what a shape tells of some data", "counts_above.py", SEEN("", "x + x"), "wrong/state"},
+    {"what a shape tells of other data", "counts_below.py", SEEN("", "x + x"), "wrong/state"},
     {"what is written to by all data", "adds_above.py", SEEN(ADDS(">"), "x + x"), "ok"},
     {"the same with the other sign", "adds_below.py", SEEN(ADDS("<"), "x + x"), "ok"},
     {"the same, and it stays", "adds_above.py", SEEN("", "x + x"), "wrong/state"},

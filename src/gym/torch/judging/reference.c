@@ -51,14 +51,17 @@ enum kg_code kg_treference_complaint(struct kg_worker *w, const char *what, enum
                        "there, as in `%.200s -m pip install %.100s`",
                        kg_torch_of(w)->problem->path, module, python, python, module);
     }
-    enum kg_code code = said == KG_TA_NEEDS_GPU       ? KG_E_NEEDS_GPU
-                        : said == KG_TA_OUT_OF_MEMORY ? KG_E_HOST
-                                                      : KG_E_PROBLEM;
+    /* A library's own error may be about memory, too: that says nothing of the problem. */
+    bool memory = said == KG_TA_OUT_OF_MEMORY ||
+                  (said == KG_TA_EXCEPTION && json_object_get(reply, "memory") != NULL);
+    enum kg_code code = said == KG_TA_NEEDS_GPU ? KG_E_NEEDS_GPU
+                        : memory                ? KG_E_HOST
+                                                : KG_E_PROBLEM;
     kg_fail(err, code, "%s: the reference %s (%s)%s%s%s%.200s", kg_torch_of(w)->problem->path,
             words[said] ? words[said] : "fails", what, type ? ": " : "", type ? type : "",
             message ? ": " : "", message ? message : "");
     err->strained = code == KG_E_HOST;
-    err->memory = said == KG_TA_OUT_OF_MEMORY;
+    err->memory = memory;
     return code;
 }
 

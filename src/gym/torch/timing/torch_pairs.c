@@ -301,8 +301,7 @@ enum kg_code kg_tpairs_canary(struct kg_tpairs *s, bool *loud, struct kg_err *er
     for (int i = 0; i < CANARIES && flow == KG_TFLOW_ON; i++) {
         struct kg_dj_report rep;
         bool null = false;
-        flow = kg_tpairs_draw(s, KG_TL_OWN, err);
-        flow = flow == KG_TFLOW_ON ? kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err) : flow;
+        flow = kg_tpairs_own(s, &rep, err);
         flow = flow == KG_TFLOW_ON ? kg_tpairs_null_call(s, &null, err) : flow;
         *loud = *loud || null || (flow == KG_TFLOW_ON && rep.loud);
     }

@@ -171,6 +171,14 @@ enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *
     if (flow == KG_TFLOW_ON && !off && !*applies) {
         flow = kg_tpairs_settle(s, applies, err);
     }
+    /* As in cases.c: a law that it refuses to be asked about off, or in double, does not apply. */
+    bool refuses = flow == KG_TFLOW_ERROR && err->code == KG_E_PROBLEM && s->law != KG_TL_OWN &&
+                   kg_treference_outlives(s->w, &s->instance->ref) && s->instance->ref.up;
+    if (refuses) {
+        *err = (struct kg_err)KG_ERR_INIT;
+        *applies = false;
+        return KG_TFLOW_ON;
+    }
     return flow == KG_TFLOW_ON ? KG_TFLOW_ON : KG_TFLOW_ERROR;
 }
 
@@ -255,6 +263,22 @@ static enum kg_tflow expected(struct kg_tpairs *s, struct kg_dj_report *rep, str
     bool refuses = flow == KG_TFLOW_ERROR && err->code == KG_E_PROBLEM && rep->said != KG_TA_OK &&
                    kg_treference_outlives(s->w, &s->instance->ref);
     return refuses ? KG_TFLOW_REFUSED : flow;
+}
+
+enum kg_tflow kg_tpairs_own(struct kg_tpairs *s, struct kg_dj_report *rep, struct kg_err *err)
+{
+    enum kg_tflow flow;
+    int refused = 0;
+    bool again;
+    do {
+        flow = kg_tpairs_draw(s, KG_TL_OWN, err);
+        flow = flow == KG_TFLOW_ON ? expected(s, rep, err) : flow;
+        again = flow == KG_TFLOW_REFUSED && s->instance->ref.up && ++refused < KG_TPAIRS_REFUSALS;
+        if (again) {
+            *err = (struct kg_err)KG_ERR_INIT;
+        }
+    } while (again);
+    return flow == KG_TFLOW_REFUSED ? KG_TFLOW_ERROR : flow;
 }
 
 /* Both sides on the last draw. Where the candidate fails first, the reference is asked about the

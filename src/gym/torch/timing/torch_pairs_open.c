@@ -132,8 +132,7 @@ static enum kg_tflow learn(struct kg_tpairs *s, struct kg_err *err)
         struct kg_dj_report rep;
         s->drawn = tries % 2 == 1;
         s->self = tries >= 2;
-        enum kg_tflow flow = kg_tpairs_draw(s, KG_TL_OWN, err);
-        flow = flow == KG_TFLOW_ON ? kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err) : flow;
+        enum kg_tflow flow = kg_tpairs_own(s, &rep, err);
         flow = flow == KG_TFLOW_ON ? kg_tpairs_self(s, &applies, err) : flow;
         if (flow != KG_TFLOW_ON) {
             return flow;

@@ -111,6 +111,9 @@ enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
 uint32_t kg_tpairs_how(const struct kg_tpairs *s, bool usual);
 /* The reference's own answers to the last case agree. */
 enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *err);
+/* Own values that the reference does not refuse, and its answer to them; *err: what it says of the
+ * last of KG_TPAIRS_REFUSALS draws. */
+enum kg_tflow kg_tpairs_own(struct kg_tpairs *s, struct kg_dj_report *rep, struct kg_err *err);
 /* A null call on the last case, which has the reference's answer; a quiet one's window is kept. */
 enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err *err);
 /* Both sides on fresh values, the candidate's answer compared; s->law is their law afterwards. What
