@@ -64,7 +64,8 @@ def _values(law, t, to, ends):
     if law == "wideint":
         return torch.randint(2048, 4096, t.shape, **to) * _sign(t.shape, to)
     if law == "equal":
-        return torch.randn(1, **to).expand(t.shape).clone()
+        value = torch.randn(1, **to)
+        return (value + torch.copysign(torch.full_like(value, 0.5), value)).expand(t.shape).clone()
     values = torch.randn(t.shape, **to)
     if law == "bf16":
         return values.bfloat16()

@@ -133,7 +133,7 @@ enum kg_dj_kind {
     KG_DJ_LARGE,    /* normal * 1e3 */
     KG_DJ_SMALLINT, /* -8..8, so that sums are exact */
     KG_DJ_WIDEINT,  /* +-2048..4095: needs 12 bits of significand */
-    KG_DJ_EQUAL,    /* all equal, one normal draw */
+    KG_DJ_EQUAL,    /* all equal: +-(0.5 + |normal|) */
     KG_DJ_SPIKE,    /* uniform [a, b) with one huge value, often near the end */
     KG_DJ_BF16,     /* normal rounded to bfloat16 */
     KG_DJ_FULL, /* +-[1, 2) with the last bit of the significand set; no narrower type holds it */
