@@ -308,9 +308,9 @@ class Subject:
             inputs = self._copy_written()
         if wide:
             return self._call_wide(inputs, seed)
-        if rounding:
-            return self._call_rounded(inputs, rounding)
-        return self._call_near(inputs, near) if near else self.module(*inputs)
+        if near:
+            return self._call_near(inputs, near, 2 ** rounding)
+        return self._call_rounded(inputs, rounding) if rounding else self.module(*inputs)
 
     def own_inputs(self):
         """Copies of the inputs, which may be written."""
@@ -332,15 +332,16 @@ class Subject:
         their copies. came: as they came."""
         return [(name, self.bound[int(name)] if came else t) for name, t in self.own_copies]
 
-    def _call_near(self, inputs, near):
-        """Calls on inputs that are moved by a rounding error, which shows how large the
+    def _call_near(self, inputs, near, times):
+        """Calls on inputs that are moved by so many rounding errors, which shows how large the
         module's own error is. Without an oracle in double, the result of every operation is
         moved too. In the league tf32, products get cut operands. Where operands are rounded,
         inputs stay as they are."""
         move, nothing = oracle.Mover(), contextlib.nullcontext()
         with oracle.Watching() as mode, oracle.Rounding(move) if self.single else nothing, \
                 oracle.tf32(*KEPT[near]) if self.tf32 else nothing:
-            inputs = inputs if near == wire.ROUND else oracle.each(move.input, inputs)
+            if near != wire.ROUND:
+                inputs = oracle.each(lambda t: move.input(t, times), inputs)
             answer = self.module(*inputs)
         self.chose = mode.chose
         return answer

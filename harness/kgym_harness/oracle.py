@@ -165,10 +165,10 @@ class Mover:
             part.copy_(self(part, eps))
         return t
 
-    def input(self, t):
-        """Moves by a rounding error of float32."""
+    def input(self, t, times=1):
+        """Moves by a rounding error of float32, or by so many."""
         kind = torch.float64 if t.dtype == torch.float64 else torch.float32
-        return self(t, torch.finfo(kind).eps) if t.is_floating_point() else t
+        return self(t, torch.finfo(kind).eps * times) if t.is_floating_point() else t
 
 
 class Rounding(TorchFunctionMode):

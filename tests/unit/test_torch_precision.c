@@ -86,6 +86,26 @@ static const char batch[] = HEAD "rows = 20000\ncols = 8\n\n\n"
            "        self.norm = nn.BatchNorm1d(8, track_running_stats=False)\n\n"                  \
            "    def forward(self, x):\n        return self.norm(" how ")\n"
 
+/* Where all are equal, what an honest mean is off by is multiplied by 32, beside a small bias. */
+static const char biased[] = HEAD "rows = 4\ncols = 4096\n\n\n"
+                                  "class Model(nn.Module):\n    def __init__(self):\n"
+                                  "        super().__init__()\n"
+                                  "        self.norm = nn.LayerNorm(cols, 1e-3)\n\n"
+                                  "    def forward(self, x):\n        return self.norm(x)\n\n\n"
+                                  "def get_inputs():\n    return [torch.randn(rows, cols)]\n\n\n"
+                                  "def get_init_inputs():\n    return []\n";
+
+#define BIASED                                                                                     \
+    NARROW "    def __init__(self):\n        super().__init__()\n"                                 \
+           "        self.norm = nn.LayerNorm(4096, 1e-3)\n\n"                                      \
+           "    def mean(self, x):\n        s, t = torch.zeros(4, 64), torch.zeros(4)\n"           \
+           "        for c in x.view(4, 64, 64).unbind(2):\n            s += c\n"                   \
+           "        for c in s.unbind(1):\n            t += c\n"                                   \
+           "        return t[:, None] / 4096\n\n"                                                  \
+           "    def forward(self, x):\n        d = x - self.mean(x)\n"                             \
+           "        d = d * torch.rsqrt(self.mean(d * d) + self.norm.eps)\n"                       \
+           "        return d * self.norm.weight + self.norm.bias\n"
+
 /* A scan in blocks, whose carry is one accumulator: of equal terms its errors all lean one way. */
 static const char scan[] = HEAD "rows = 2\ncols = 200003\n\n\n"
                                 "class Model(nn.Module):\n    def forward(self, x):\n"
@@ -138,6 +158,7 @@ static int setup(void **state)
     }
     put("product.py", product);
     put("norm.py", norm);
+    put("biased.py", biased);
     put("deep.py", deep);
     put("wide.py", wide);
     put("batch.py", batch);
@@ -307,6 +328,21 @@ static void sums_that_lean(void **state)
     worker->config.laws = 0;
 }
 
+/* Whatever the one value is. The reference's own mean of equal numbers may be exact. */
+static void a_mean_that_leans(void **state)
+{
+    (void)state;
+    need_torch();
+    worker->config.laws = KG_TL_COUNT;
+    for (int i = 0; i < 3; i++) {
+        right("biased.py", BIASED);
+        struct kg_tcase *cases = kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].cases;
+        assert_true(cases[KG_TL_NORMAL].applies && !cases[KG_TL_EQUAL].applies);
+        cases[KG_TL_EQUAL].ready = false;
+    }
+    worker->config.laws = 0;
+}
+
 /* Whichever input has values that narrow operands lose: other draws of that law. */
 static void inside_the_own_range(void **state)
 {
@@ -374,6 +410,7 @@ int main(void)
         cmocka_unit_test(a_long_sum),
         cmocka_unit_test(sums_that_are_spread_again),
         cmocka_unit_test(sums_that_lean),
+        cmocka_unit_test(a_mean_that_leans),
         cmocka_unit_test(inside_the_own_range),
         cmocka_unit_test(inside_the_timed_process),
     };

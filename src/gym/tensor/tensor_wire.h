@@ -101,7 +101,8 @@ enum kg_tflag {                  /* of a command */
                 KG_TF_WIDE = 1,  /* CALL: in double precision (the oracle) */
                 KG_TF_TRAIN = 2, /* reserved */
                 KG_TF_NEAR = 4, /* CALL: each floating input is moved up or down by a rounding error
-                                   of float32 (of float64 where it is double) */
+                                   of float32 (of float64 where it is double), times 2^n with
+                                   ROUND_BY(n) */
                 KG_TF_FINE = 64, /* CALL, league tf32. With NEAR: products lose a 16th of what they
                                     may lose. Alone: all of it, in another way */
                 KG_TF_ROUND = 128, /* CALL, league tf32: operands of products are rounded, not cut;
@@ -125,8 +126,8 @@ enum kg_tflag {                  /* of a command */
                 /* STATE, SNAPSHOT: the number of a part, times PART: of LEAVES tensors each */
                 KG_TF_PART = 1 << 16,
                 KG_TF_PARTS = 31 << 16,
-                KG_TF_ROUNDING =
-                    0xff0000, /* CALL: which way to round (KG_TF_ROUND_BY); 0: as it is */
+                KG_TF_ROUNDING = 0xff0000, /* CALL: which way to round (KG_TF_ROUND_BY); 0: as it
+                                              is. With NEAR: how far inputs are moved */
                 /* DRAW: 1 + the number of a law (enum kg_tlaw), times LAW, that changes inputs
                    within their structure; an input, times WHICH, that the law picks out; and
                    1 + another one, times MATE, whose low bits lean where those of the first do */
@@ -140,7 +141,7 @@ enum kg_tflag {                  /* of a command */
                                     judge: do so where inputs have moved */
 };
 
-#define KG_TF_ROUND_BY(n) ((uint32_t)(n) << 16) /* n: 1..255 */
+#define KG_TF_ROUND_BY(n) ((uint32_t)(n) << 16) /* n: 0..255 */
 
 /* Compiling takes seconds, and get_inputs() on the host tenths of a second. Others may be timed
  * meanwhile. A runner that lies here disturbs others no more than code that works while it is

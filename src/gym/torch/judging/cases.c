@@ -24,6 +24,7 @@
 #define FEW       1000000 /* one element of so many may be in a law's tail, */
 #define FAR       10.0    /* by so many bounds, */
 #define TAIL      4.0     /* or by so many times of what rounding the inputs does */
+#define LEANS     2048    /* equal terms, which bring the bound to its ceiling */
 
 struct kg_dj_call kg_tcase_command(const struct kg_worker *w, const struct kg_tinstance *s, int id,
                                    enum kg_tcommand command, uint64_t seed)
@@ -112,6 +113,19 @@ static bool refuses(struct kg_worker *w, struct kg_tinstance *s, const struct kg
     return (code == KG_E_PROBLEM || short_of) && kg_treference_outlives(w, &s->ref);
 }
 
+/* Under `equal` all additions of an honest sum may round to the same side: a mean of K numbers is
+ * off by up to K/3 rounding errors, and a norm multiplies that by 1/sqrt(eps). So the inputs are
+ * moved by as much there, or up to twice as much. A K that is not known counts as 1. */
+static uint32_t near_flags(const struct kg_tinstance *s, const struct kg_tcase *c)
+{
+    int64_t terms = s->desc.terms < LEANS ? s->desc.terms : LEANS;
+    uint32_t n = 0;
+    while (c->law == KG_TL_EQUAL && (int64_t)6 << n < terms) {
+        n++; /* one moves by 2 u, a sixth of the terms by K/3 u */
+    }
+    return KG_TF_NEAR | KG_TF_ROUND_BY(n);
+}
+
 /* Where rounding the inputs changes the answer by more than the bound, an honest kernel that sums
  * in another order may miss it, even if the reference happens to meet it: a variance of equal
  * numbers is 0, or what the mean's rounding leaves. All-equal inputs, which the precision probe has
@@ -122,7 +136,7 @@ static enum kg_code conditioned(struct kg_worker *w, struct kg_tinstance *s, str
 {
     struct kg_dj_report rep = {.said = KG_TA_OK};
     struct kg_dj_judgement j;
-    struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_CANDIDATE, KG_TF_NEAR);
+    struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_CANDIDATE, near_flags(s, c));
     c->applies = *chose = false;
     if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
         return err->code;
