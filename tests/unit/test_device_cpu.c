@@ -297,8 +297,8 @@ static void laws_are_what_they_say(void **state)
         assert_true(f.least >= -4096 && f.most <= 4096 && f.most > 4000 && fabs(f.mean) < 100);
         f = law_facts(t, KG_DJ_EQUAL, 0, 0);
         assert_int_equal(f.distinct_from_first, 0);
-        for (uint64_t k = 0; k < 40; k++) {
-            struct kg_dj_law law = {.kind = KG_DJ_EQUAL, .key = {{k, 7}}};
+        for (uint64_t key = 0; key < 40; key++) {
+            struct kg_dj_law law = {.kind = KG_DJ_EQUAL, .key = {{key, 7}}};
             unsigned char one[8];
             kg_dj_law_fill(t, one, 1, &law);
             assert_true(fabs(kg_dj_load(t, one, 0)) >= 0.5);
