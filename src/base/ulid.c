@@ -4,6 +4,9 @@
 #include "base/rng.h"
 
 #include <pthread.h>
+#include <string.h>
+
+static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /* An id is one number of 128 bits: 48 of time, 80 of chance. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -11,7 +14,6 @@ static unsigned __int128 last;
 
 static void encode(unsigned __int128 id, char out[KG_ULID_LEN])
 {
-    static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     for (int i = KG_ULID_LEN - 2; i >= 0; i--) {
         out[i] = digits[(unsigned)id & 31];
         id >>= 5;
@@ -40,4 +42,10 @@ enum kg_code kg_ulid_new(char out[KG_ULID_LEN], struct kg_err *err)
     pthread_mutex_unlock(&lock);
     encode(id, out);
     return KG_OK;
+}
+
+bool kg_ulid_is(const char *text)
+{
+    return text != NULL && strlen(text) == KG_ULID_LEN - 1 &&
+           strspn(text, digits) == KG_ULID_LEN - 1;
 }

@@ -4,9 +4,13 @@
 #ifndef KG_BASE_ULID_H
 #define KG_BASE_ULID_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 #define KG_ULID_LEN 27 /* 26 characters and NUL */
 enum kg_code kg_ulid_new(char out[KG_ULID_LEN], struct kg_err *err) KG_MUST_USE;
+/* Has it the form of one? False for NULL. */
+bool kg_ulid_is(const char *text);
 
 #endif

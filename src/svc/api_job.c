@@ -144,10 +144,8 @@ bool kg_svc_query_whole(struct kg_svc_exchange *x, const char *name, int64_t mos
 
 bool kg_svc_query_cursor(struct kg_svc_exchange *x, const char **out)
 {
-    static const char letters[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     *out = kg_svc_query(x, "after");
-    if (*out != NULL &&
-        (strlen(*out) != KG_ULID_LEN - 1 || strspn(*out, letters) != KG_ULID_LEN - 1)) {
+    if (*out != NULL && !kg_ulid_is(*out)) {
         kg_svc_reply_error(x, 400, "bad_query", "after", "`after` must be `next` of a list");
         return false;
     }

@@ -96,13 +96,6 @@ static void on_end(void *ctx, int status, const char *bytes, size_t len)
 
 /* --- messages --- */
 
-/* Does it look like an id of the service's own? */
-static bool is_ulid(const char *id)
-{
-    return strlen(id) == KG_ULID_LEN - 1 &&
-           strspn(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == KG_ULID_LEN - 1;
-}
-
 /* The first of list [n], from this place on and round, that a device can judge, since the job of
  * another would wait for ever; where there is none, the first. A row of a file has no name that an
  * episode may begin with. */
@@ -205,7 +198,7 @@ static void reset(struct kg_svc_session *s)
         return;
     }
     end_episode(s);
-    if (id != NULL && is_ulid(id)) {
+    if (id != NULL && kg_ulid_is(id)) {
         snprintf(s->id, sizeof s->id, "%s", id);
         kg_svc_session_show(s);
         return;

@@ -39,6 +39,14 @@ static void shape(void **state)
     assert_int_equal(strspn(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ"), 26);
     int64_t off = time_of(id) - kg_clock_wall_ms();
     assert_true(off > -10000 && off < 10000);
+    assert_true(kg_ulid_is(id));
+    id[25] = 'u'; /* capitals only, and no I, L, O or U */
+    assert_false(kg_ulid_is(id));
+    id[25] = '\0';
+    assert_false(kg_ulid_is(id));
+    assert_false(kg_ulid_is("01J8Z3TQ4W6Y8A0C2E4G6J8K0NN"));
+    assert_false(kg_ulid_is(""));
+    assert_false(kg_ulid_is(NULL));
 }
 
 static void rises_under_any_wall_clock(void **state)

@@ -2,11 +2,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/ulid.h"
 #include "cli/cli.h"
 #include "cli/svc/watch.h"
 #include "gym/card/pen.h"
 
-enum { ID_LEN = 26, VALUE = 13, UNBOUND = 4096 };
+enum { VALUE = 13, UNBOUND = 4096 };
 
 const char *const kg_cli_show_flags[] = {"--url", "--token-file", "--json", "--help", NULL};
 
@@ -157,7 +158,7 @@ static enum kg_code show(struct kg_watch *w, const char *id, bool json, struct k
 {
     char path[128];
     json_t *job = NULL, *events = NULL, *stats = NULL;
-    if (strlen(id) != ID_LEN || strspn(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != ID_LEN) {
+    if (!kg_ulid_is(id)) {
         return kg_fail(err, KG_E_USAGE, "%.60s: is no id of a job: it has 26 digits and capitals",
                        id);
     }

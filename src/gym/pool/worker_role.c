@@ -136,12 +136,6 @@ static enum kg_code keep_problem(struct role *role, const struct parts *p, const
                : err->code;
 }
 
-static bool is_id(const char *id)
-{
-    return id && strlen(id) == KG_ULID_LEN - 1 &&
-           strspn(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == KG_ULID_LEN - 1;
-}
-
 /* The record of a replay must have a name, since the new record tells what it repeats. */
 static enum kg_code take_replay(const struct parts *p, struct kg_task *t, json_t **replay,
                                 struct kg_err *err)
@@ -155,7 +149,7 @@ static enum kg_code take_replay(const struct parts *p, struct kg_task *t, json_t
         return kg_fail(err, KG_E_INPUT,
                        "replay: the record has no `private` (it was written without)");
     }
-    return is_id(t->replay_id)
+    return kg_ulid_is(t->replay_id)
                ? KG_OK
                : kg_fail(err, KG_E_INPUT, "replay: the record has no `id` (a ULID)");
 }

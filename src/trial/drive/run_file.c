@@ -157,8 +157,7 @@ enum kg_code tr_run_file_id(const char *path, char out[KG_ULID_LEN], struct kg_e
     bool read = kg_file_exists(path) && kg_file_read(path, &text, &ignored) == KG_OK &&
                 kg_json_parse(text.data, text.len, path, &was, &ignored) == KG_OK;
     const char *id = read ? json_string_value(json_object_get(was, "id")) : NULL;
-    bool good = id != NULL && strlen(id) == KG_ULID_LEN - 1 &&
-                strspn(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == KG_ULID_LEN - 1;
+    bool good = id != NULL && kg_ulid_is(id);
     if (good) {
         memcpy(out, id, KG_ULID_LEN);
     }
