@@ -13,7 +13,6 @@
 #define TILES_LEAST   (64 * 1024)    /* elements: of fewer, tiles at random places would be many */
 #define UNEVEN_STREAM 0x756e6576656e /* of the key that factors and places are drawn by */
 #define PART_STREAM   ((uint64_t)1 << 32)
-#define HALF_MOST     3e4 /* of float16 */
 
 void kg_dj_case_drop(struct kg_dj_state *s, int id)
 {
@@ -182,8 +181,8 @@ static void fill_part(struct kg_device *d, uint64_t at, enum kg_tdtype dtype, ui
 {
     struct kg_dj_law law = *of;
     double most = fmax(fabs(law.a), fabs(law.b)) * factor;
-    bool clips = dtype == KG_TD_F16 && most > HALF_MOST;
-    factor = clips ? factor * HALF_MOST / most : factor;
+    bool clips = dtype == KG_TD_F16 && most > KG_DJ_HALF_MOST;
+    factor = clips ? factor * KG_DJ_HALF_MOST / most : factor;
     law.a *= factor;
     law.b *= factor;
     law.stream += number * PART_STREAM;

@@ -34,6 +34,8 @@ struct kg_dj_plan {
 };
 void kg_dj_plan_of(enum kg_tdtype dtype, uint64_t n, const struct kg_dj_law *law,
                    struct kg_dj_plan *out);
+/* Of float16: what is made larger on purpose is no larger than this. A square may overflow. */
+#define KG_DJ_HALF_MOST 3e4
 /* v within [least, most]; NaN becomes least. */
 static inline double kg_dj_clamp(double v, double least, double most)
 {

@@ -12,8 +12,7 @@
 #define MODERATE 6 /* magnitudes of 2 to 2^6 units, */
 #define LARGE_FROM                                                                                 \
     7 /* large ones of 2^7 to 2^10: an exponential overflows, a square hides nobody */
-#define LARGE_TO  10
-#define HALF_MOST 3e4 /* of half types, whose squares may overflow */
+#define LARGE_TO 10
 
 static double power(struct kg_rng *r, double from, double to)
 {
@@ -62,7 +61,7 @@ enum kg_code kg_dj_do_touch(struct kg_dj_state *s, const struct kg_djm_req *req,
         uint64_t raw = 0, place = kg_tleaf_at(l, kg_rng_below(&r, n));
         double v = amount(&r, &req->law, i);
         bool half = dtype == KG_TD_F16;
-        kg_dj_store(dtype, &raw, 0, half ? kg_dj_clamp(v, -HALF_MOST, HALF_MOST) : v);
+        kg_dj_store(dtype, &raw, 0, half ? kg_dj_clamp(v, -KG_DJ_HALF_MOST, KG_DJ_HALF_MOST) : v);
         s->dev.ops->upload(&s->dev, c->block + l->offset + place * size, &raw, size);
     }
     kg_rng_deinit(&r);

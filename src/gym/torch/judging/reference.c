@@ -90,11 +90,9 @@ bool kg_treference_outlives(struct kg_worker *w, struct kg_trunner *ref)
     if (!ref->up) {
         return false;
     }
-    json_t *reply = kg_pyrunner_reply(&ref->runner);
-    if (json_is_true(json_object_get(reply, "device"))) {
+    if (kg_pyrunner_lost_device(&ref->runner)) {
         kg_trunner_stop(w, ref);
     }
-    json_decref(reply);
     return true;
 }
 

@@ -249,6 +249,14 @@ json_t *kg_pyrunner_reply(const struct kg_pyrunner *r)
     return reply;
 }
 
+bool kg_pyrunner_lost_device(const struct kg_pyrunner *r)
+{
+    json_t *reply = kg_pyrunner_reply(r);
+    bool lost = json_is_true(json_object_get(reply, "device"));
+    json_decref(reply);
+    return lost;
+}
+
 /* All that the block says is copied once, then looked at. */
 static enum kg_pystatus take_answer(const struct kg_twire *w, const uint64_t nonce[2],
                                     struct kg_pyanswer *out)

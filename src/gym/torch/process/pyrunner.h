@@ -121,5 +121,7 @@ void kg_pyanswer_deinit(struct kg_pyanswer *a);
 /* What it wrote about a command that the judge had released, while it is still up: a parsed object,
  * bounded, the caller's; or NULL. */
 json_t *kg_pyrunner_reply(const struct kg_pyrunner *r);
+/* Does that reply tell of an error of the device, after which the process can do no more? */
+bool kg_pyrunner_lost_device(const struct kg_pyrunner *r);
 
 #endif

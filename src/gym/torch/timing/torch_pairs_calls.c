@@ -155,6 +155,13 @@ static enum kg_tflow bounds(struct kg_tpairs *s, uint32_t flags, bool *applies, 
                : KG_TFLOW_ERROR;
 }
 
+/* It has said so of the last command, and lives. */
+static bool refuses(struct kg_tpairs *s, enum kg_tflow flow, const struct kg_err *err)
+{
+    return flow == KG_TFLOW_ERROR && err->code == KG_E_PROBLEM &&
+           kg_treference_outlives(s->w, &s->instance->ref);
+}
+
 /* As in cases.c: where its error is not how far it is from its oracle, it answers off. */
 enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *err)
 {
@@ -172,9 +179,7 @@ enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *
         flow = kg_tpairs_settle(s, applies, err);
     }
     /* As in cases.c: a law that it refuses to be asked about off, or in double, does not apply. */
-    bool refuses = flow == KG_TFLOW_ERROR && err->code == KG_E_PROBLEM && s->law != KG_TL_OWN &&
-                   kg_treference_outlives(s->w, &s->instance->ref) && s->instance->ref.up;
-    if (refuses) {
+    if (s->law != KG_TL_OWN && refuses(s, flow, err) && s->instance->ref.up) {
         *err = (struct kg_err)KG_ERR_INIT;
         *applies = false;
         return KG_TFLOW_ON;
@@ -260,9 +265,7 @@ static enum kg_tflow expected(struct kg_tpairs *s, struct kg_dj_report *rep, str
 {
     rep->said = KG_TA_OK;
     enum kg_tflow flow = kg_tpairs_reference(s, KG_DJ_FLOAT, rep, err);
-    bool refuses = flow == KG_TFLOW_ERROR && err->code == KG_E_PROBLEM && rep->said != KG_TA_OK &&
-                   kg_treference_outlives(s->w, &s->instance->ref);
-    return refuses ? KG_TFLOW_REFUSED : flow;
+    return rep->said != KG_TA_OK && refuses(s, flow, err) ? KG_TFLOW_REFUSED : flow;
 }
 
 enum kg_tflow kg_tpairs_own(struct kg_tpairs *s, struct kg_dj_report *rep, struct kg_err *err)
@@ -308,10 +311,7 @@ static bool goes_on(const struct kg_tpairs *s, const struct kg_dj_report *cand)
     if (cand->status != KG_DJ_ANSWERED || cand->said == KG_TA_OK) {
         return cand->status == KG_DJ_ANSWERED;
     }
-    json_t *reply = kg_pyrunner_reply(&s->cand->runner);
-    bool ended = json_is_true(json_object_get(reply, "device"));
-    json_decref(reply);
-    return !ended;
+    return !kg_pyrunner_lost_device(&s->cand->runner);
 }
 
 /* The last draw was refused, and counts for nobody. ON: there will be another. */
