@@ -117,6 +117,15 @@ static void test_a_run_that_goes_on_judges_nothing_twice(void **state)
     kgym_close(p);
 }
 
+static void must_be_cancelled(struct kgym_pool *p, uint64_t id)
+{
+    struct kgym_result *r = must(p);
+    assert_int_equal(r->id, id);
+    assert_int_equal(r->error, KGYM_E_CANCELLED);
+    assert_int_equal(r->nrewards, 0);
+    kgym_result_free(r);
+}
+
 /* A job that was cancelled is no answer for who asks again. */
 static void test_a_lost_job_frees_its_key(void **state)
 {
@@ -127,22 +136,11 @@ static void test_a_lost_job_frees_its_key(void **state)
         uint64_t id = submit(p, ENDLESS, "a", 0);
         await_running(p, 1);
         assert_int_equal(kgym_cancel(p, id, &err), KGYM_OK);
-        struct kgym_result *r = must(p);
-        assert_int_equal(r->error, KGYM_E_CANCELLED);
-        assert_int_equal(r->nrewards, 0);
-        kgym_result_free(r);
+        must_be_cancelled(p, id);
         await_none("running");
     }
     assert_int_equal(all_jobs(), before + 2);
     kgym_close(p);
-}
-
-static void must_be_cancelled(struct kgym_pool *p, uint64_t id)
-{
-    struct kgym_result *r = must(p);
-    assert_int_equal(r->id, id);
-    assert_int_equal(r->error, KGYM_E_CANCELLED);
-    kgym_result_free(r);
 }
 
 /* Equal tasks of a run are one job, and its end is news to each of them: a task that hears nothing

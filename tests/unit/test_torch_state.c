@@ -68,24 +68,21 @@ static const char folds[] =
          "def get_init_inputs():\n"
          "    return [12]\n";
 
-/* A call changes a parameter in place. */
+/* A call changes a parameter in place, or not: what forward does says so. */
+#define MOVES(NAME, FORWARD)                                                                       \
+    "class " NAME "(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"         \
+    "        self.mean = nn.Parameter(torch.randn(n), requires_grad=False)\n\n"                    \
+    "    def forward(self, x):\n" FORWARD
 static const char moves[] =
-    HEAD "class Model(nn.Module):\n"
-         "    def __init__(self, n):\n"
-         "        super().__init__()\n"
-         "        self.mean = nn.Parameter(torch.randn(n), requires_grad=False)\n"
-         "\n"
-         "    def forward(self, x):\n"
-         "        self.mean.mul_(0.9).add_(0.1 * x.mean(0))\n"
-         "        return x - self.mean\n"
-         "\n"
-         "\n"
-         "def get_inputs():\n"
-         "    return [torch.randn(16, 24)]\n"
-         "\n"
-         "\n"
-         "def get_init_inputs():\n"
-         "    return [24]\n";
+    HEAD MOVES("Model", "        self.mean.mul_(0.9).add_(0.1 * x.mean(0))\n"
+                        "        return x - self.mean\n") "\n"
+                                                          "\n"
+                                                          "def get_inputs():\n"
+                                                          "    return [torch.randn(16, 24)]\n"
+                                                          "\n"
+                                                          "\n"
+                                                          "def get_init_inputs():\n"
+                                                          "    return [24]\n";
 
 /* A call puts other parameters into the module, as the usual layer of a VQ-VAE does. */
 #define CODES(NAME)                                                                                \
@@ -525,23 +522,9 @@ static const struct {
      "        return self.norm(x @ self.w)\n",
      "wrong/state"},
     {"a parameter that calls change", "moves.py",
-     "class ModelNew(nn.Module):\n"
-     "    def __init__(self, n):\n"
-     "        super().__init__()\n"
-     "        self.mean = nn.Parameter(torch.randn(n), requires_grad=False)\n"
-     "\n"
-     "    def forward(self, x):\n"
-     "        return x - self.mean.lerp_(x.mean(0), 0.1)\n",
-     "ok"},
+     MOVES("ModelNew", "        return x - self.mean.lerp_(x.mean(0), 0.1)\n"), "ok"},
     {"the same, and it stays", "moves.py",
-     "class ModelNew(nn.Module):\n"
-     "    def __init__(self, n):\n"
-     "        super().__init__()\n"
-     "        self.mean = nn.Parameter(torch.randn(n), requires_grad=False)\n"
-     "\n"
-     "    def forward(self, x):\n"
-     "        return x - self.mean.lerp(x.mean(0), 0.1)\n",
-     "wrong/state"},
+     MOVES("ModelNew", "        return x - self.mean.lerp(x.mean(0), 0.1)\n"), "wrong/state"},
     {"parameters that a call puts into the module", "codes.py", CODES("ModelNew"), "ok"},
     {"a buffer that the first call registers", "masked.py",
      MASKED("ModelNew", "        return self.down(self.mask * self.up(x))\n"), "ok"},
