@@ -622,6 +622,12 @@ static void kept_inputs(void **state)
     d->ninputs = 1;
     d->input[0] = d->input[2]; /* or what there is */
     assert_int_equal(kg_tplan_edited(d, key), 0);
+    d->input[0].stats.fixed = true; /* but no table, of integers or floats */
+    assert_int_equal(kg_tplan_edited(d, key), -1);
+    d->input[0] = input(KG_TD_F32, spread);
+    assert_int_equal(kg_tplan_edited(d, key), 0);
+    d->input[0].stats.fixed = true;
+    assert_int_equal(kg_tplan_edited(d, key), -1);
     assert_true(KG_TL_COUNT < KG_TF_LAWS / KG_TF_LAW);
     assert_int_equal(KG_TASK_INPUTS, KG_TF_WHICHES / KG_TF_WHICH + 1);
     kg_rng_deinit(&rng);
