@@ -375,7 +375,8 @@ def _calls(subject, drawn, seed, found):
     for i, facts in enumerate(found["state"]):
         facts["changed"] = i in changed or marks.get(i) != written_to.get(i)
     _restore(subject, kept)
-    found["outputs"] = [dict(summary.facts_of(t), name=path) for path, t in one]
+    found["outputs"] = [dict(summary.facts_of(t), name=path, fill=summary.fill_of(t))
+                        for path, t in one]
     found["structure"] = structure
     for i, facts in enumerate(found["inputs"]):
         facts["written"] = i in written

@@ -100,12 +100,12 @@ static void run_rejoin(void **p)
 static void run_moments(void **p)
 {
     kg_moments(ARG(int, 0), ARG(void *, 1), ARG(int, 2), ARG(void *, 3), ARG(u64, 4),
-               ARG(double, 5), ARG(struct moments *, 6));
+               ARG(double, 5), ARG(double, 6), ARG(struct moments *, 7));
 }
 static void run_digits(void **p)
 {
-    kg_digits(ARG(int, 0), ARG(void *, 1), ARG(double *, 2), ARG(u64, 3), ARG(u32, 4), ARG(u64, 5),
-              ARG(u64 *, 6));
+    kg_digits(ARG(int, 0), ARG(void *, 1), ARG(double *, 2), ARG(u64, 3), ARG(double, 4),
+              ARG(u32, 5), ARG(u64, 6), ARG(u64 *, 7));
 }
 static void run_scan(void **p)
 {
@@ -115,7 +115,7 @@ static void run_scan(void **p)
 static void run_scan_rms(void **p)
 {
     kg_scan_rms(ARG(int, 0), ARG(void *, 1), ARG(void *, 2), ARG(double *, 3), ARG(u64, 4),
-                ARG(double, 5), ARG(struct scan *, 6));
+                ARG(double, 5), ARG(double, 6), ARG(struct scan *, 7));
 }
 static void run_scan_exact(void **p)
 {

@@ -285,7 +285,7 @@ static inline void expect(struct kg_dj *j, const struct runner *ref, int id)
     good(&r);
     r = run(j, ref, id, KG_TC_CALL, KG_DJ_ORACLE);
     good(&r);
-    OK(kg_dj_self(j, id, 1, 0, &applies, &err));
+    OK(kg_dj_self(j, id, &(struct kg_dj_ask){.k = 1}, &applies, &err));
     assert_true(applies);
 }
 

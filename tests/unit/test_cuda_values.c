@@ -229,6 +229,7 @@ struct trio { /* answer, reference, oracle, on both sides */
     uint64_t dy, dr, d_o;
     enum kg_tdtype t, to;
     uint64_t n;
+    double fill;
 };
 
 static uint64_t put(struct rig *r, const void *v, uint64_t bytes)
@@ -272,18 +273,23 @@ static void near(double a, double b)
 
 static void assert_same_bounds(struct rig *r, const struct trio *x, struct kg_tbound *out)
 {
-    struct kg_tbound a, b;
-    assert_int_equal(r->d.ops->bounds(&r->d, x->t, x->dr, x->d_o, x->n, 37, 0, &a, &r->err), KG_OK);
-    kg_tbound_of(x->t, x->r, x->o, x->n, 37, &b);
+    struct kg_tbound a, b, p = {0};
+    struct kg_bound_ask ask = {.k = 37, .fill = x->fill};
+    assert_int_equal(r->d.ops->bounds(&r->d, x->t, x->dr, x->d_o, x->n, &ask, &a, &r->err), KG_OK);
+    kg_tbound_asked(x->t, x->r, x->o, x->n, &ask, &b);
     near(a.rms, b.rms);
     near(a.e_ref, b.e_ref);
     near(a.rms_ref, b.rms_ref);
     assert_true(a.max_ref == b.max_ref);
     assert_int_equal(a.k, b.k);
     assert_int_equal(a.disagree, b.disagree);
-    double p = 0, q = kg_tcompare_rms(x->t, x->y, x->n);
-    assert_int_equal(r->d.ops->rms(&r->d, x->t, x->dy, x->n, &p, &r->err), KG_OK);
-    near(p, q);
+    assert_int_equal(a.used, b.used);
+    assert_true(a.fill == b.fill);
+    uint64_t used;
+    double q = kg_tcompare_rms(x->t, x->y, x->n, x->fill, &used);
+    assert_int_equal(r->d.ops->rms(&r->d, x->t, x->dy, x->n, x->fill, &p, &r->err), KG_OK);
+    near(p.rms, q);
+    assert_true(x->fill == 0 || p.used == used);
     *out = b;
 }
 
@@ -373,6 +379,7 @@ static void floats_get_the_hosts_verdict(void **state)
                 double off = kind == 1 ? 3e5 : 2;
                 trio_random(r, &x, dtypes[t], sizes[i], off, kind >= 2 ? (uint64_t)kind - 1 : 0,
                             100 * t + i);
+                x.fill = i % 2 == 1 ? 2 : 0; /* some are as large */
                 trio_send(r, &x);
                 assert_same_bounds(r, &x, &bound);
                 bool pass = assert_same_verdict(r, &x, &bound);
@@ -488,7 +495,8 @@ static void nothing_is_equal_to_nothing(void **state)
     struct kg_tbound b;
     struct kg_tcompare c;
     uint64_t at = rig_alloc(r, 8);
-    assert_int_equal(r->d.ops->bounds(&r->d, KG_TD_F16, at, at, 0, 0, 0, &b, &r->err), KG_OK);
+    struct kg_bound_ask ask = {0};
+    assert_int_equal(r->d.ops->bounds(&r->d, KG_TD_F16, at, at, 0, &ask, &b, &r->err), KG_OK);
     assert_int_equal(r->d.ops->compare(&r->d, KG_TD_F16, at, at, at, 0, &b, false, &c, &r->err),
                      KG_OK);
     assert_true(c.pass && c.bit_equal && b.k == 1);

@@ -139,7 +139,9 @@ static void bounds_are_no_smaller(const struct kg_tbound *a, const struct kg_tbo
     near(a->rms, b->rms);
     near(a->rms_ref, b->rms_ref);
     assert_true(a->max_ref == b->max_ref && a->used == b->used && a->disagree == b->disagree);
-    assert_true(a->k == b->k && a->e_ref >= b->e_ref && a->e_ref <= 2 * b->e_ref);
+    assert_true(a->fill == b->fill);
+    assert_int_equal(a->k, b->k);
+    assert_true(a->e_ref >= b->e_ref * (1 - 1e-12) && a->e_ref <= 2 * b->e_ref);
 }
 
 /* Both ways to compare find the same. */
@@ -164,14 +166,16 @@ static void pieces_find_what_the_whole_finds(void **state)
     (void)state;
     static const enum kg_tdtype types[] = {KG_TD_F32, KG_TD_F64, KG_TD_F16, KG_TD_BF16};
     static const uint64_t places[] = {0, PIECE / 8 - 1, PIECE / 8, N / 2, N - 1};
-    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
-        enum kg_tdtype t = types[k];
+    for (size_t k = 0; k < 2 * sizeof types / sizeof *types; k++) {
+        enum kg_tdtype t = types[k / 2];
         uint64_t y = block(N * sizeof(double));
         struct kg_tbound a, b;
         answers(t, y);
+        whole->fill[0] = hosted->fill[0] = k % 2 == 1 ? 1 : 0; /* some are as large */
         assert_int_equal(kg_dj_bounds(s, whole, 0, 9, &b, &err), KG_OK);
         assert_int_equal(kg_dj_bounds(s, hosted, 0, 9, &a, &err), KG_OK);
         bounds_are_no_smaller(&a, &b);
+        assert_true(b.fill == whole->fill[0] && (b.used < N) == (k % 2 == 1));
         assert_true(found(y, &b, false) && found(y, &b, true));
         for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
             double right = at(t, y, places[p]);
@@ -263,6 +267,35 @@ static void the_rms_is_of_the_whole(void **state)
     assert_int_equal(kg_dj_against(s, hosted, 0, y, &b, false, &c, &err), KG_OK);
     assert_true(c.rms_failed && !c.pass);
     assert_false(found(y, &b, false));
+    forget_answers();
+    s->dev.ops->free(&s->dev, y);
+}
+
+/* Elements of a fill do not count there. Where nearly all are as large, it is no fill. */
+static void a_fill_in_pieces(void **state)
+{
+    (void)state;
+    uint64_t y = block(N * sizeof(float));
+    struct kg_tbound a, b;
+    answers(KG_TD_F32, y);
+    for (uint64_t i = 0; i < PIECE / 4; i++) { /* two pieces are nothing but a fill */
+        both_say(KG_TD_F32, i, -1e9, -1e9);
+        store(KG_TD_F32, y, i, -1e9 + 64);
+    }
+    whole->fill[0] = hosted->fill[0] = 5e8;
+    assert_int_equal(kg_dj_bounds(s, whole, 0, 1, &b, &err), KG_OK);
+    assert_int_equal(kg_dj_bounds(s, hosted, 0, 1, &a, &err), KG_OK);
+    bounds_are_no_smaller(&a, &b);
+    assert_true(b.fill == 5e8 && b.rms < 2 && found(y, &b, false));
+    b.max_ref = b.rms; /* no element is at fault by itself, but all together */
+    b.e_ref = 1e-4;
+    for (uint64_t i = PIECE / 4; i < N; i++) {
+        store(KG_TD_F32, y, i, at(KG_TD_F32, whole->side[0].at[0], i) + 4e-5 * b.rms);
+    }
+    assert_false(found(y, &b, false));
+    whole->fill[0] = 1e-6;
+    assert_int_equal(kg_dj_bounds(s, whole, 0, 1, &b, &err), KG_OK);
+    assert_true(b.fill == 0 && b.rms > 1e8);
     forget_answers();
     s->dev.ops->free(&s->dev, y);
 }
@@ -411,6 +444,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_find_what_the_whole_finds),
         cmocka_unit_test(the_rms_is_of_the_whole),
+        cmocka_unit_test(a_fill_in_pieces),
         cmocka_unit_test(a_piece_without_a_scale),
         cmocka_unit_test(a_block_is_used_again),
         cmocka_unit_test(differences_are_joined_again),

@@ -383,11 +383,11 @@ static void what_is_known_is_of_one_case(void **state)
     bool applies;
     fill_case(&j, 1, 1);
     expect(&j, &ref, 1);
-    OK(kg_dj_self(&j, 1, 1, KG_DJ_LEARNS, &applies, &err));
+    OK(kg_dj_self(&j, 1, &(struct kg_dj_ask){.k = 1, .how = KG_DJ_LEARNS}, &applies, &err));
     assert_false(passes_unchecked(&j, &ref, &narrow, 1, 2));
     fill_case(&j, 2, 3); /* another case of the same shapes, whose reference errs by much more */
     expect(&j, &rough, 2);
-    OK(kg_dj_self(&j, 2, 1, KG_DJ_LEARNS, &applies, &err));
+    OK(kg_dj_self(&j, 2, &(struct kg_dj_ask){.k = 1, .how = KG_DJ_LEARNS}, &applies, &err));
     assert_true(applies);
     assert_true(passes_unchecked(&j, &ref, &narrow, 2, 4)); /* there it is no less */
     run(&j, &ref, 1, KG_TC_BIND, KG_DJ_NONE);
@@ -401,6 +401,57 @@ static void what_is_known_is_of_one_case(void **state)
     assert_false(passes_unchecked(&j, &ref, &narrow, 2, 9));
     end_runner(&j, &narrow);
     end_runner(&j, &rough);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
+/* Each seventh element is a mask's; `times` what the others are, as floats. */
+static bool filled(struct view *v, float times)
+{
+    bool wide = (v->w->flags & KG_TF_WIDE) != 0;
+    v_honest(v);
+    for (int i = 0; is_call(v) && i < ROWS * COLS; i++) {
+        if (wide && i % 7 == 0) {
+            ((double *)(void *)(v->out + v->w->out[0].offset))[i] = -1e9;
+        } else if (!wide) {
+            y_of(v)[i] = i % 7 == 0 ? -1e9F : times * y_of(v)[i];
+        }
+    }
+    return false;
+}
+
+static bool masked(struct view *v)
+{
+    return filled(v, 1);
+}
+
+static bool masked_and_more(struct view *v)
+{
+    return filled(v, 1.01F);
+}
+
+/* With an oracle and without one; where nobody says that it is a fill, it gives the scale. */
+static void a_fill_gives_no_scale(void **state)
+{
+    (void)state;
+    struct kg_dj j = start_judge("cpu");
+    struct runner ref = start_runner(&j, masked), more = start_runner(&j, masked_and_more);
+    for (int told = 0; told < 2; told++) {
+        bool applies;
+        struct kg_dj_ask ask = {.k = 1, .how = KG_DJ_LEARNS, .fill = {told ? 5e8 : 0}};
+        fill_case(&j, 1, 1);
+        expect(&j, &ref, 1);
+        OK(kg_dj_self(&j, 1, &ask, &applies, &err));
+        assert_true(applies);
+        run(&j, &more, 1, KG_TC_BIND, KG_DJ_NONE);
+        run(&j, &more, 1, KG_TC_CALL, KG_DJ_CANDIDATE);
+        assert_true(compare(&j, 1).compare.pass == !told);
+        run(&j, &ref, 1, KG_TC_BIND, KG_DJ_NONE);
+        assert_true(passes_unchecked(&j, &ref, &more, 1, 2) == !told);
+        run(&j, &ref, 1, KG_TC_BIND, KG_DJ_NONE);
+        assert_true(passes_unchecked(&j, &ref, &ref, 1, 3));
+    }
+    end_runner(&j, &more);
     end_runner(&j, &ref);
     kg_dj_stop(&j);
 }
@@ -453,7 +504,7 @@ static bool suits(struct kg_dj *j, behaviour reference, uint32_t how)
     run(j, &ref, 1, KG_TC_BIND, KG_DJ_NONE);
     run(j, &ref, 1, KG_TC_CALL, KG_DJ_FLOAT);
     run(j, &ref, 1, KG_TC_CALL, KG_DJ_ORACLE);
-    OK(kg_dj_self(j, 1, 1, how, &applies, &err));
+    OK(kg_dj_self(j, 1, &(struct kg_dj_ask){.k = 1, .how = how}, &applies, &err));
     end_runner(j, &ref);
     return applies;
 }
@@ -518,11 +569,11 @@ static void a_law_that_the_reference_fails_does_not_apply(void **state)
         struct runner ref = start_runner(&j, how[i]);
         bool applies = true;
         fill_case(&j, 0, 1);
-        assert_int_equal(kg_dj_self(&j, 0, 1, 0, &applies, &err), KG_E_GYM);
+        assert_int_equal(kg_dj_self(&j, 0, &(struct kg_dj_ask){.k = 1}, &applies, &err), KG_E_GYM);
         run(&j, &ref, 0, KG_TC_BIND, KG_DJ_NONE);
         run(&j, &ref, 0, KG_TC_CALL, KG_DJ_FLOAT);
         run(&j, &ref, 0, KG_TC_CALL, KG_DJ_ORACLE);
-        OK(kg_dj_self(&j, 0, 1, 0, &applies, &err));
+        OK(kg_dj_self(&j, 0, &(struct kg_dj_ask){.k = 1}, &applies, &err));
         assert_false(applies);
         end_runner(&j, &ref);
         kg_dj_stop(&j);
@@ -1066,7 +1117,7 @@ static void an_answer_set_aside(void **state)
         r = run(&j, &ref, 0, KG_TC_CALL, KG_DJ_ORACLE); /* FLOAT is that of then */
         good(&r);
         bool applies;
-        assert_int_equal(kg_dj_self(&j, 0, 1, 0, &applies, &err), KG_OK);
+        assert_int_equal(kg_dj_self(&j, 0, &(struct kg_dj_ask){.k = 1}, &applies, &err), KG_OK);
         assert_true(applies);
         v = compare(&j, 0);
         assert_int_equal(v.compare.pass, k == 1);
@@ -1094,6 +1145,7 @@ int main(void)
         cmocka_unit_test(an_answer_to_another_case_is_not_compared),
         cmocka_unit_test(without_an_oracle),
         cmocka_unit_test(what_is_known_is_of_one_case),
+        cmocka_unit_test(a_fill_gives_no_scale),
         cmocka_unit_test(a_rare_element_may_be_further_off),
         cmocka_unit_test(a_law_that_the_reference_fails_does_not_apply),
         cmocka_unit_test(replays),

@@ -81,7 +81,8 @@ static void every_call_survives_the_judges_death(void **state)
             code = kg_dj_run(&j, &c, &rep, &err);
             break;
         case 8:
-            code = kg_dj_self(&j, 0, 1, KG_DJ_LEARNS, &applies, &err);
+            code =
+                kg_dj_self(&j, 0, &(struct kg_dj_ask){.k = 1, .how = KG_DJ_LEARNS}, &applies, &err);
             break;
         case 9:
             code = kg_dj_compare(&j, 0, false, &v, &err);
@@ -192,7 +193,7 @@ static void requests_are_checked_field_by_field(void **state)
     REFUSED(KG_DJM_MOVE, r.in_bytes = KG_DJM_FAR + KG_TWIRE_ALIGN, "a case cannot be moved so far");
     REFUSED(KG_DJM_RUN, r.timed = 2, "a flag is neither 0 nor 1");
     REFUSED(KG_DJM_COMPARE, r.probe = 2, "a flag is neither 0 nor 1");
-    REFUSED(KG_DJM_SELF, r.how = 4, "no such way to ask");
+    REFUSED(KG_DJM_SELF, r.ask.how = 4, "no such way to ask");
     REFUSED(KG_DJM_RUN, r.keep = KG_DJ_SIDES, "no such side");
     REFUSED(KG_DJM_COMPARE, r.tolerance = -1, "a tolerance out of range, or where none belongs");
     REFUSED(KG_DJM_COMPARE, r.tolerance = NAN, "a tolerance out of range, or where none belongs");
@@ -200,7 +201,9 @@ static void requests_are_checked_field_by_field(void **state)
             "a tolerance out of range, or where none belongs");
     REFUSED(KG_DJM_SELF, r.tolerance = 0.1, "a tolerance out of range, or where none belongs");
     REFUSED(KG_DJM_RUN, r.flags = 2, "unused bits are set");
-    REFUSED(KG_DJM_SELF, r.k = -1, "a negative length");
+    REFUSED(KG_DJM_SELF, r.ask.k = -1, "a negative length");
+    REFUSED(KG_DJM_SELF, r.ask.fill[0] = -1, "a fill that is no size");
+    REFUSED(KG_DJM_SELF, r.ask.fill[KG_DJ_FILLS - 1] = NAN, "a fill that is no size");
     REFUSED(KG_DJM_FILL, r.law.kind = KG_DJ_KINDS, "no such value law");
     REFUSED(KG_DJM_FILL, r.law.a = NAN, "a law without finite numbers");
     REFUSED(KG_DJM_FILL, r.law.b = INFINITY, "a law without finite numbers");

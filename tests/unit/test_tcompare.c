@@ -245,23 +245,69 @@ static void integers_are_exact_where_the_references_agree(void **state)
 static void nothing_is_equal_to_nothing(void **state)
 {
     (void)state;
+    uint64_t used;
     for (int t = 0; t < KG_TD_COUNT; t++) {
         kg_tcompare_run((enum kg_tdtype)t, d->y, d->r, d->o, 0, &bound, false, &c);
         assert_true(c.pass && c.bit_equal && c.n == 0);
         kg_tbound_of((enum kg_tdtype)t, d->r, d->o, 0, 0, &bound);
         assert_int_equal(bound.disagree, 0);
-        assert_true(kg_tcompare_rms((enum kg_tdtype)t, d->r, 0) == 0);
+        assert_true(kg_tcompare_rms((enum kg_tdtype)t, d->r, 0, 0, &used) == 0);
     }
 }
 
 static void rms_of_what_is_finite(void **state)
 {
     (void)state;
+    uint64_t used;
     for (size_t k = 0; k < 4; k++) {
         make(kinds[k].dtype, k);
-        assert_true(fabs(kg_tcompare_rms(kinds[k].dtype, d->r, N) - bound.rms) < 1e-3);
+        assert_true(fabs(kg_tcompare_rms(kinds[k].dtype, d->r, N, 0, &used) - bound.rms) < 1e-3);
         kg_dj_store(kinds[k].dtype, d->r, 3, INFINITY);
-        assert_true(fabs(kg_tcompare_rms(kinds[k].dtype, d->r, N) - bound.rms) < 1e-2);
+        assert_true(fabs(kg_tcompare_rms(kinds[k].dtype, d->r, N, 0, &used) - bound.rms) < 1e-2);
+    }
+}
+
+/* Every third element is a fill's. y and r have it rounded, further off than others may be. */
+static void make_filled(enum kg_tdtype t, double fill)
+{
+    make(t, 7);
+    for (uint64_t i = 0; i < N; i += 3) {
+        d->o[i] = (i % 2 == 0 ? -fill : fill) * (1 + 0x1p-13);
+        kg_dj_store(t, d->r, i, d->o[i] * (1 + (t == KG_TD_F64 ? 1e-14 : 3e-6)));
+        kg_dj_store(t, d->y, i, kg_dj_load(t, d->r, i));
+    }
+    kg_tbound_asked(t, d->r, d->o, N, &(struct kg_bound_ask){.k = 1, .fill = fill / 2}, &bound);
+}
+
+/* What is as large as the fill gives no scale and no error to all others. */
+static void a_fill_gives_no_scale(void **state)
+{
+    (void)state;
+    const double fill = 3e4;
+    for (size_t k = 0; k < 4; k++) {
+        enum kg_tdtype t = kinds[k].dtype;
+        uint64_t used;
+        double lean = kinds[k].lo * 2;
+        make_filled(t, fill);
+        assert_true(bound.rms > 0.9 && bound.rms < 1.1 && bound.max_ref < 0.01);
+        assert_int_equal(bound.used, N - (N + 2) / 3);
+        assert_true(fabs(kg_tcompare_rms(t, d->r, N, fill / 2, &used) - bound.rms) < 1e-2);
+        assert_int_equal(used, bound.used);
+        assert_true(passes(t, true, false) && passes(t, false, false));
+        set(t, 4, d->o[4] + 0.5);
+        assert_false(passes(t, true, false) || passes(t, false, false));
+        set(t, 4, d->o[4]);
+        set(t, 3, 1.1 * d->o[3]); /* the fill itself is held to its own size */
+        assert_false(passes(t, true, false));
+        for (uint64_t i = 0; i < N; i++) { /* all others lean, each within its own bound */
+            double to = d->o[i] * (1 + 1.4 * lean) + (d->o[i] > 0 ? lean : -lean) / 3;
+            set(t, i, i % 3 == 0 ? kg_dj_load(t, d->r, i) : to);
+        }
+        assert_true(t == KG_TD_F16 || t == KG_TD_BF16 || !passes(t, true, false));
+        kg_tbound_of(t, d->r, d->o, N, 1, &bound);
+        assert_true(bound.rms > 1e4);
+        set(t, 4, d->o[4] + 5e3 * kinds[k].lo);
+        assert_true(passes(t, true, false)); /* what it would hide */
     }
 }
 
@@ -447,6 +493,7 @@ int main(void)
         cmocka_unit_test(integers_are_exact_where_the_references_agree),
         cmocka_unit_test(nothing_is_equal_to_nothing),
         cmocka_unit_test(rms_of_what_is_finite),
+        cmocka_unit_test(a_fill_gives_no_scale),
         cmocka_unit_test(every_half_there_and_back),
         cmocka_unit_test(rounding_to_half),
         cmocka_unit_test(bfloat_there_and_back),

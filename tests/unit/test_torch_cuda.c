@@ -163,7 +163,7 @@ static void judge_text(const char *text, bool want)
     run(&ref, KG_TC_BIND, 0, KG_DJ_NONE, 0);
     run(&ref, KG_TC_CALL, 0, KG_DJ_FLOAT, 0);
     run(&ref, KG_TC_CALL, 0, KG_DJ_ORACLE, KG_TF_WIDE);
-    assert_int_equal(kg_dj_self(&judge, 0, 1000, 0, &applies, &err), KG_OK);
+    assert_int_equal(kg_dj_self(&judge, 0, &(struct kg_dj_ask){.k = 1000}, &applies, &err), KG_OK);
     assert_true(applies);
     gpu_close(&ref);
     gpu_open(&cand, text);

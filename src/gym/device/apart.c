@@ -198,18 +198,20 @@ static double mean(double a, uint64_t na, double b, uint64_t nb)
 }
 
 /* Of each piece that error is taken which no more than its share of the elements exceed. So no more
- * than the share of the whole exceed the largest of these: it is at least the percentile. */
-static enum kg_code add_bounds(struct pieces *p, int64_t k, struct kg_tbound *out,
+ * than the share of the whole exceed the largest of these: it is at least the percentile. How many
+ * belong to a fill is not known yet, so the fewest that can count do. */
+static enum kg_code add_bounds(struct pieces *p, struct kg_bound_ask ask, struct kg_tbound *out,
                                struct kg_err *err)
 {
     uint64_t pieces = (p->n + p->most - 1) / p->most;
-    uint64_t rank = 1 + (kg_bound_rank(p->n) - 1) / (pieces > 0 ? pieces : 1);
+    uint64_t count = ask.fill > 0 ? p->n / KG_DJ_FEWEST : p->n;
     double error = 0;
-    *out = (struct kg_tbound){.k = k > 0 ? k : 1};
+    ask.rank = 1 + (kg_bound_rank(count) - 1) / (pieces > 0 ? pieces : 1);
+    *out = (struct kg_tbound){.k = ask.k > 0 ? ask.k : 1, .fill = ask.fill};
     while (next(p)) {
         struct kg_tbound b;
-        if (p->s->dev.ops->bounds(&p->s->dev, p->dtype, p->r + p->at * p->size, p->wide, p->now, k,
-                                  rank, &b, err) != KG_OK) {
+        if (p->s->dev.ops->bounds(&p->s->dev, p->dtype, p->r + p->at * p->size, p->wide, p->now,
+                                  &ask, &b, err) != KG_OK) {
             return err->code;
         }
         error = fmax(error, b.rms > 0 ? b.e_ref * b.rms : b.max_ref);
@@ -223,16 +225,29 @@ static enum kg_code add_bounds(struct pieces *p, int64_t k, struct kg_tbound *ou
     return KG_OK;
 }
 
-enum kg_code kg_dj_bounds(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i, int64_t k,
-                          struct kg_tbound *out, struct kg_err *err)
+static enum kg_code bounds_of(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
+                              struct kg_bound_ask ask, struct kg_tbound *out, struct kg_err *err)
 {
     const struct kg_dj_answer *r = &c->side[0], *o = &c->side[1];
     struct pieces p;
     if (!kg_dj_is_apart(o, i)) {
         return s->dev.ops->bounds(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, r->at[i], o->at[i],
-                                  kg_tleaf_count(&r->leaf[i]), k, 0, out, err);
+                                  kg_tleaf_count(&r->leaf[i]), &ask, out, err);
     }
-    return first(s, r, o, i, 0, &p, err) == KG_OK ? add_bounds(&p, k, out, err) : err->code;
+    return first(s, r, o, i, 0, &p, err) == KG_OK ? add_bounds(&p, ask, out, err) : err->code;
+}
+
+enum kg_code kg_dj_bounds(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i, int64_t k,
+                          struct kg_tbound *out, struct kg_err *err)
+{
+    struct kg_bound_ask ask = {.k = k, .fill = i < KG_DJ_FILLS ? c->fill[i] : 0};
+    uint64_t n = kg_tleaf_count(&c->side[0].leaf[i]);
+    enum kg_code code = bounds_of(s, c, i, ask, out, err);
+    if (code == KG_OK && ask.fill > 0 && kg_dj_all_filled(n, out->used)) {
+        ask.fill = 0;
+        return bounds_of(s, c, i, ask, out, err);
+    }
+    return code;
 }
 
 static void add(struct kg_tcompare *all, const struct kg_tcompare *one, uint64_t at)
@@ -254,12 +269,12 @@ static void add(struct kg_tcompare *all, const struct kg_tcompare *one, uint64_t
 /* Of the piece that is there: counts as bad the elements that are further off than the rms may be,
  * as elsewhere. y, r: as they were answered. */
 static void count_off(const struct pieces *p, const unsigned char *y, const unsigned char *r,
-                      const double *o, double limit, struct kg_tcompare *out)
+                      const double *o, double fill, double limit, struct kg_tcompare *out)
 {
     for (uint64_t i = 0; i < p->now; i++) {
         double got = kg_dj_load(p->dtype, y, i), off = fabs(got - o[i]);
-        if (isfinite(off) && isfinite(kg_dj_load(p->dtype, r, i)) && off > limit &&
-            out->n_bad++ == 0) {
+        bool counts = isfinite(off) && isfinite(kg_dj_load(p->dtype, r, i));
+        if (counts && !kg_filled(fill, o[i]) && off > limit && out->n_bad++ == 0) {
             out->first_bad = p->at + i;
             out->got = got;
             out->want = o[i];
@@ -267,8 +282,8 @@ static void count_off(const struct pieces *p, const unsigned char *y, const unsi
     }
 }
 
-static enum kg_code further_off(struct pieces *p, uint64_t y, double limit, struct kg_tcompare *out,
-                                struct kg_err *err)
+static enum kg_code further_off(struct pieces *p, uint64_t y, const struct kg_limits_of *l,
+                                struct kg_tcompare *out, struct kg_err *err)
 {
     const struct kg_device_ops *ops = p->s->dev.ops;
     unsigned char *part = malloc(p->most * (2 * p->size + sizeof(double)));
@@ -284,7 +299,7 @@ static enum kg_code further_off(struct pieces *p, uint64_t y, double limit, stru
         code = code == KG_OK ? ops->download(&p->s->dev, got, y + by, bytes, err) : code;
         code = code == KG_OK ? ops->download(&p->s->dev, ref, p->r + by, bytes, err) : code;
         if (code == KG_OK) {
-            count_off(p, got, ref, (const double *)(const void *)part, limit, out);
+            count_off(p, got, ref, (const double *)(const void *)part, l->fill, l->rms, out);
         }
     }
     free(part);
@@ -312,7 +327,7 @@ static enum kg_code add_compared(struct pieces *p, uint64_t y, const struct kg_t
     kg_tcompare_limits(p->dtype, bound, true, probe, &l);
     double rms = out->finite > 0 ? sqrt(out->square / (double)out->finite) : 0;
     out->rms_ratio = bound->rms_ref > 0 ? rms / bound->rms_ref : 0;
-    if (out->n_bad == 0 && !(rms <= l.rms) && further_off(p, y, l.rms, out, err) != KG_OK) {
+    if (out->n_bad == 0 && !(rms <= l.rms) && further_off(p, y, &l, out, err) != KG_OK) {
         return err->code;
     }
     out->pass = out->n_bad == 0;

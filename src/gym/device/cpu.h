@@ -18,7 +18,7 @@ void kg_cpu_differ(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint
 void kg_cpu_rejoin(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t r,
                    uint64_t kept, uint64_t n);
 enum kg_code kg_cpu_bounds(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,
-                           uint64_t n, int64_t k, uint64_t rank, struct kg_tbound *out,
+                           uint64_t n, const struct kg_bound_ask *ask, struct kg_tbound *out,
                            struct kg_err *err);
 enum kg_code kg_cpu_compare(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t r,
                             uint64_t o, uint64_t n, const struct kg_tbound *bound, bool probe,
@@ -27,6 +27,6 @@ enum kg_code kg_cpu_far(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, u
                         uint64_t n, const struct kg_limits_of *limits, uint64_t *out,
                         struct kg_err *err);
 enum kg_code kg_cpu_rms(struct kg_device *d, enum kg_tdtype dtype, uint64_t v, uint64_t n,
-                        double *out, struct kg_err *err);
+                        double fill, struct kg_tbound *out, struct kg_err *err);
 
 #endif

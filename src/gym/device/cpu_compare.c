@@ -32,12 +32,12 @@ void kg_cpu_rejoin(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint
 }
 
 enum kg_code kg_cpu_bounds(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,
-                           uint64_t n, int64_t k, uint64_t rank, struct kg_tbound *out,
+                           uint64_t n, const struct kg_bound_ask *ask, struct kg_tbound *out,
                            struct kg_err *err)
 {
     (void)d;
     (void)err;
-    kg_tbound_ranked(dtype, kg_cpu_pointer(r), kg_cpu_pointer(o), n, k, rank, out);
+    kg_tbound_asked(dtype, kg_cpu_pointer(r), kg_cpu_pointer(o), n, ask, out);
     return KG_OK;
 }
 
@@ -68,10 +68,10 @@ enum kg_code kg_cpu_far(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, u
 }
 
 enum kg_code kg_cpu_rms(struct kg_device *d, enum kg_tdtype dtype, uint64_t v, uint64_t n,
-                        double *out, struct kg_err *err)
+                        double fill, struct kg_tbound *out, struct kg_err *err)
 {
     (void)d;
     (void)err;
-    *out = kg_tcompare_rms(dtype, kg_cpu_pointer(v), n);
+    out->rms = kg_tcompare_rms(dtype, kg_cpu_pointer(v), n, fill, &out->used);
     return KG_OK;
 }

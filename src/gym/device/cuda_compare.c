@@ -16,7 +16,7 @@ struct moments { /* these three: as in kernels/compare.cu */
 };
 
 struct limits {
-    double rel, abs, low, low_s, high, high_s, most, own_error, rms;
+    double rel, abs, low, low_s, high, high_s, most, own_error, rms, fill;
 };
 
 struct scan {
@@ -35,13 +35,14 @@ struct pass {
     int dtype;
     uint64_t y, r, o, n;
     unsigned blocks;
+    double fill;
 };
 
 static struct pass pass_of(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t r,
                            uint64_t o, uint64_t n)
 {
     struct kg_cuda *c = kg_cuda_of(d);
-    return (struct pass){d, c, (int)dtype, y, r, o, n, kg_cuda_blocks(c, n, KG_CUDA_PARTS)};
+    return (struct pass){d, c, (int)dtype, y, r, o, n, kg_cuda_blocks(c, n, KG_CUDA_PARTS), 0};
 }
 
 void kg_cuda_widen(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t src,
@@ -82,7 +83,7 @@ static enum kg_code moments_of(struct pass *p, uint64_t r, enum kg_tdtype cdtype
                                double scale, struct moments *out, struct kg_err *err)
 {
     int type = (int)cdtype;
-    void *params[] = {&p->dtype, &r, &type, &c, &p->n, &scale, &p->c->host_at};
+    void *params[] = {&p->dtype, &r, &type, &c, &p->n, &p->fill, &scale, &p->c->host_at};
     kg_cuda_launch(p->c, KG_CUDA_moments, p->blocks, 1, params);
     *out = (struct moments){0};
     if (kg_cuda_wait(p->c, "moments", err) != KG_OK) {
@@ -125,7 +126,7 @@ static enum kg_code select_error(struct pass *p, uint64_t rank, double *out, str
     uint64_t hist[BINS], place = p->c->scratch + KG_CUDA_FREE, prefix = 0;
     for (int left = 64, bits = 64 % DIGIT; left > 0; left -= bits, bits = DIGIT) {
         uint32_t shift = (uint32_t)(left - bits), bin = (1u << bits) - 1;
-        void *params[] = {&p->dtype, &p->r, &p->o, &p->n, &shift, &prefix, &place};
+        void *params[] = {&p->dtype, &p->r, &p->o, &p->n, &p->fill, &shift, &prefix, &place};
         kg_cuda_note(p->c, p->c->cu.set8(place, 0, sizeof hist, p->c->stream), "percentile");
         kg_cuda_launch(p->c, KG_CUDA_digits, p->blocks, 1, params);
         if (kg_cuda_download(p->d, hist, place, sizeof hist, err) != KG_OK) {
@@ -154,6 +155,7 @@ static enum kg_code float_bounds(struct pass *p, uint64_t rank, struct kg_tbound
     if (m.used == 0) {
         return KG_OK;
     }
+    rank = rank > 0 ? rank : kg_bound_rank(p->fill > 0 ? m.used : p->n);
     if (rms_of(p, p->r, KG_TD_F64, p->o, &m, &out->rms, err) != KG_OK ||
         select_error(p, rank < m.used ? rank : m.used, &error, err) != KG_OK) {
         return err->code;
@@ -193,17 +195,18 @@ static enum kg_code scan_exact(struct pass *p, struct scan *out, struct kg_err *
 }
 
 enum kg_code kg_cuda_bounds(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,
-                            uint64_t n, int64_t k, uint64_t rank, struct kg_tbound *out,
+                            uint64_t n, const struct kg_bound_ask *ask, struct kg_tbound *out,
                             struct kg_err *err)
 {
     struct pass p = pass_of(d, dtype, r, r, o, n);
     struct scan s;
-    *out = (struct kg_tbound){.k = k > 0 ? k : 1};
+    *out = (struct kg_tbound){.k = ask->k > 0 ? ask->k : 1};
     if (n == 0) {
         return KG_OK;
     }
     if (kg_tdtype_floating(dtype)) {
-        return float_bounds(&p, rank > 0 ? rank : kg_bound_rank(n), out, err);
+        p.fill = out->fill = ask->fill;
+        return float_bounds(&p, ask->rank, out, err);
     }
     if (scan_exact(&p, &s, err) != KG_OK) {
         return err->code;
@@ -213,18 +216,20 @@ enum kg_code kg_cuda_bounds(struct kg_device *d, enum kg_tdtype dtype, uint64_t 
 }
 
 enum kg_code kg_cuda_rms(struct kg_device *d, enum kg_tdtype dtype, uint64_t v, uint64_t n,
-                         double *out, struct kg_err *err)
+                         double fill, struct kg_tbound *out, struct kg_err *err)
 {
     struct pass p = pass_of(d, dtype, v, v, 0, n);
     struct moments m;
-    *out = 0;
+    out->rms = 0;
+    p.fill = fill;
     if (n == 0 || !kg_tdtype_floating(dtype)) {
         return KG_OK;
     }
     if (moments_of(&p, 0, dtype, v, 1, &m, err) != KG_OK) {
         return err->code;
     }
-    return rms_of(&p, 0, dtype, v, &m, out, err);
+    out->used = m.used;
+    return rms_of(&p, 0, dtype, v, &m, &out->rms, err);
 }
 
 static enum kg_code element(struct pass *p, enum kg_tdtype dtype, uint64_t at, uint64_t i,
@@ -257,7 +262,7 @@ static struct limits numbers_of(const struct kg_limits_of *l)
 {
     return (struct limits){l->rel,  l->abs,    l->low,  l->low_s,
                            l->high, l->high_s, l->most, l->own_error ? 4 : 0,
-                           l->rms};
+                           l->rms,  l->fill};
 }
 
 /* Counts as bad the elements that are further off than the rms may be. This finds answers whose
@@ -266,7 +271,7 @@ static enum kg_code check_rms(struct pass *p, double limit, struct kg_tcompare *
                               struct kg_err *err)
 {
     struct scan s;
-    void *params[] = {&p->dtype, &p->y, &p->r, &p->o, &p->n, &limit, &p->c->host_at};
+    void *params[] = {&p->dtype, &p->y, &p->r, &p->o, &p->n, &p->fill, &limit, &p->c->host_at};
     kg_cuda_launch(p->c, KG_CUDA_scan_rms, p->blocks, 1, params);
     if (gather(p, &s, err) != KG_OK) {
         return err->code;
@@ -283,6 +288,7 @@ static enum kg_code compare_float(struct pass *p, const struct kg_tbound *b, boo
     struct kg_limits_of of;
     struct scan s;
     kg_tcompare_limits((enum kg_tdtype)p->dtype, b, p->o != 0, probe, &of);
+    p->fill = b->fill;
     struct limits l = numbers_of(&of);
     void *params[] = {&p->dtype, &p->y, &p->r, &p->o, &p->n, &l, &p->c->host_at};
     kg_cuda_launch(p->c, KG_CUDA_scan, p->blocks, 1, params);

@@ -119,10 +119,9 @@ struct kg_device_ops {
     void (*rejoin)(struct kg_device *d, uint64_t dst, enum kg_tdtype dtype, uint64_t r,
                    uint64_t kept, uint64_t n);
 
-    /* The functions of tensor_compare.h on device addresses. rank: as kg_tbound_ranked. o 0: no
-     * oracle. */
+    /* The functions of tensor_compare.h on device addresses. o 0: no oracle. */
     enum kg_code (*bounds)(struct kg_device *d, enum kg_tdtype dtype, uint64_t r, uint64_t o,
-                           uint64_t n, int64_t k, uint64_t rank, struct kg_tbound *out,
+                           uint64_t n, const struct kg_bound_ask *ask, struct kg_tbound *out,
                            struct kg_err *err);
     enum kg_code (*compare)(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t r,
                             uint64_t o, uint64_t n, const struct kg_tbound *bound, bool probe,
@@ -132,10 +131,11 @@ struct kg_device_ops {
     enum kg_code (*far)(struct kg_device *d, enum kg_tdtype dtype, uint64_t y, uint64_t o,
                         uint64_t n, const struct kg_limits_of *limits, uint64_t *out,
                         struct kg_err *err);
-    /* *out: rms over the finite elements of a floating tensor, 0 for other dtypes. Needed to
-     * compare without an oracle. */
+    /* out->rms: over the finite elements of a floating tensor that belong to no fill, 0 for other
+     * dtypes; out->used: how many they are, where there is a fill. Needed to compare without an
+     * oracle. */
     enum kg_code (*rms)(struct kg_device *d, enum kg_tdtype dtype, uint64_t v, uint64_t n,
-                        double *out, struct kg_err *err);
+                        double fill, struct kg_tbound *out, struct kg_err *err);
 
     /* Evicts the caches: reads or writes at least twice the size of the L2, and resets persisting
      * lines. (async) */

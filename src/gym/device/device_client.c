@@ -232,10 +232,10 @@ static enum kg_code ask_flag(struct kg_dj *j, struct kg_djm_req *req, bool *flag
     return code;
 }
 
-enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, uint32_t how, bool *applies,
+enum kg_code kg_dj_self(struct kg_dj *j, int id, const struct kg_dj_ask *how, bool *applies,
                         struct kg_err *err)
 {
-    struct kg_djm_req req = {.op = KG_DJM_SELF, .id = id, .k = k, .how = how};
+    struct kg_djm_req req = {.op = KG_DJM_SELF, .id = id, .ask = *how};
     struct kg_djm_rep rep;
     int none[KG_MESSAGE_FDS];
     enum kg_code code = ask(j, &req, -1, &rep, none, err);

@@ -89,6 +89,7 @@ static void learn(struct kg_dj_known *known, const struct kg_dj_case *c, int64_t
             known->max_ref[i] = fmax(known->max_ref[i], b->max_ref / b->rms);
             known->rms_ref[i] = fmax(known->rms_ref[i], b->rms_ref / b->rms);
         }
+        known->fill[i] = b->fill;
     }
 }
 
@@ -109,8 +110,8 @@ static bool rarely_off(enum kg_tdtype t, const struct kg_tbound *b, uint64_t tim
     return sqrt(one->square / (double)one->finite) <= limits.rms;
 }
 
-enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, uint32_t how, bool *applies,
-                           struct kg_err *err)
+enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, const struct kg_dj_ask *ask,
+                           bool *applies, struct kg_err *err)
 {
     struct kg_dj_case *c;
     uint64_t elements = 0;
@@ -127,11 +128,12 @@ enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, uint32_t ho
         return KG_OK;
     }
     c->bounds_there = false;
-    if (bounds(s, c, k, err) != KG_OK) {
+    memcpy(c->fill, ask->fill, sizeof c->fill);
+    if (bounds(s, c, ask->k, err) != KG_OK) {
         return err->code;
     }
     bool good = true;
-    c->rare = (how & KG_DJ_RARE) != 0;
+    c->rare = (ask->how & KG_DJ_RARE) != 0;
     for (uint32_t i = 0; i < r->n; i++) {
         struct kg_tcompare one;
         struct kg_tbound b = c->bound[i];
@@ -146,8 +148,8 @@ enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, uint32_t ho
         s->e_ref = fmax(s->e_ref, b.e_ref);
     }
     *applies = good && elements > 0;
-    if (*applies && how & KG_DJ_LEARNS) {
-        learn(&c->known, c, k);
+    if (*applies && ask->how & KG_DJ_LEARNS) {
+        learn(&c->known, c, ask->k);
     }
     return KG_OK;
 }
@@ -159,19 +161,24 @@ static enum kg_code timed_bound(struct kg_dj_state *s, const struct kg_dj_case *
 {
     const struct kg_dj_answer *r = &c->side[0];
     const struct kg_dj_known *known = &c->known;
+    enum kg_tdtype t = (enum kg_tdtype)r->leaf[i].dtype;
     uint64_t n = kg_tleaf_count(&r->leaf[i]);
-    double rms;
-    *out = (struct kg_tbound){.k = 1};
-    if (s->dev.ops->rms(&s->dev, (enum kg_tdtype)r->leaf[i].dtype, r->at[i], n, &rms, err) !=
-        KG_OK) {
+    bool like = known_like(known, r);
+    *out = (struct kg_tbound){.k = 1, .fill = like ? known->fill[i] : 0};
+    if (s->dev.ops->rms(&s->dev, t, r->at[i], n, out->fill, out, err) != KG_OK) {
         return err->code;
     }
-    out->rms = rms;
-    if (known_like(known, r)) {
+    if (out->fill > 0 && kg_dj_all_filled(n, out->used)) {
+        out->fill = 0;
+        if (s->dev.ops->rms(&s->dev, t, r->at[i], n, 0, out, err) != KG_OK) {
+            return err->code;
+        }
+    }
+    if (like) {
         out->k = known->k;
         out->e_ref = known->e_ref[i];
-        out->max_ref = known->max_ref[i] * rms;
-        out->rms_ref = known->rms_ref[i] * rms;
+        out->max_ref = known->max_ref[i] * out->rms;
+        out->rms_ref = known->rms_ref[i] * out->rms;
         out->disagree = (uint64_t)ceil(known->disagree[i] * (double)n);
     }
     return KG_OK;

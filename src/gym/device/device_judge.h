@@ -261,15 +261,22 @@ struct kg_dj_report {
 enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                        struct kg_err *err) KG_MUST_USE;
 
-/* Computes the bounds of a case from its sides FLOAT and ORACLE. *applies: the reference itself
- * stays within the bound, so candidates may be asked for this law. k: length of the longest sum; 0:
- * unknown. how: KG_DJ_LEARNS: the errors found here also hold for later values of this case that
- * have no oracle. This is right only if those values follow the same law, and FLOAT answers the
- * inputs as they are. KG_DJ_RARE: a few elements of the reference's answer may be further off, and
- * then of others'. */
+/* How bounds are computed. k: length of the longest sum; 0: unknown. how: KG_DJ_LEARNS: the errors
+ * found here also hold for later values of this case that have no oracle. This is right only if
+ * those values follow the same law, and FLOAT answers the inputs as they are. KG_DJ_RARE: a few
+ * elements of the reference's answer may be further off, and then of others'. fill: of the first
+ * outputs, see kg_filled; 0: none. */
 #define KG_DJ_LEARNS 1U
 #define KG_DJ_RARE   2U
-enum kg_code kg_dj_self(struct kg_dj *j, int id, int64_t k, uint32_t how, bool *applies,
+#define KG_DJ_FILLS  16
+struct kg_dj_ask {
+    int64_t k;
+    uint32_t how, unused;
+    double fill[KG_DJ_FILLS];
+};
+/* Computes the bounds of a case from its sides FLOAT and ORACLE. *applies: the reference itself
+ * stays within the bound, so candidates may be asked for this law. */
+enum kg_code kg_dj_self(struct kg_dj *j, int id, const struct kg_dj_ask *how, bool *applies,
                         struct kg_err *err) KG_MUST_USE;
 /* The result of a comparison. */
 struct kg_dj_judgement {

@@ -46,6 +46,18 @@ size_t kg_djm_rep_bytes(uint32_t op)
     return op == KG_DJM_RUN ? sizeof(struct kg_djm_rep) : offsetof(struct kg_djm_rep, report);
 }
 
+static const char *check_ask(const struct kg_dj_ask *a)
+{
+    for (int i = 0; i < KG_DJ_FILLS; i++) {
+        if (!(a->fill[i] >= 0 && isfinite(a->fill[i]))) {
+            return "a fill that is no size";
+        }
+    }
+    return a->how > (KG_DJ_LEARNS | KG_DJ_RARE) ? "no such way to ask"
+           : a->k < 0                           ? "a negative length"
+                                                : NULL;
+}
+
 static const char *check_numbers(const struct kg_djm_req *r)
 {
     if (r->port < 0 || r->port >= KG_DJ_PORTS) {
@@ -62,9 +74,6 @@ static const char *check_numbers(const struct kg_djm_req *r)
     if (r->timed > 1 || r->probe > 1 || r->again > 1) {
         return "a flag is neither 0 nor 1";
     }
-    if (r->how > (KG_DJ_LEARNS | KG_DJ_RARE)) {
-        return "no such way to ask";
-    }
     if (r->keep >= KG_DJ_SIDES) {
         return "no such side";
     }
@@ -79,7 +88,7 @@ static const char *check_numbers(const struct kg_djm_req *r)
         (r->tolerance > 0 && (r->op != KG_DJM_COMPARE || r->probe))) {
         return "a tolerance out of range, or where none belongs";
     }
-    return r->k < 0 ? "a negative length" : NULL;
+    return check_ask(&r->ask);
 }
 
 static const char *check_law(const struct kg_dj_law *law)

@@ -51,10 +51,10 @@ struct kg_djm_req {
     uint32_t command, flags, keep, timed, probe, nleaf;
     uint32_t again;                     /* CLOSE: the regions may serve the next port; ADOPT: the
                                            tensor is an edit of the case's */
-    uint32_t how;                       /* SELF: KG_DJ_LEARNS, KG_DJ_RARE */
     uint64_t seed, in_bytes, out_bytes; /* MOVE: in_bytes is the distance; CAP: it is the
                                            cap, and out_bytes what a runner may keep */
-    int64_t deadline_ns, k;
+    int64_t deadline_ns;
+    struct kg_dj_ask ask;                  /* SELF */
     double tolerance;                      /* COMPARE: closeness; 0: by the bound */
     struct kg_dj_law law;                  /* EDIT, EDIT_DRAWN: only its key is used. TOUCH: key,
                                               a: the unit, b: 1 with large ones, else 0 */

@@ -133,7 +133,7 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
     case KG_DJM_RUN:
         return kg_dj_do_run(s, req, &rep->report, err);
     case KG_DJM_SELF:
-        code = kg_dj_do_self(s, req->id, req->k, req->how, &applies, err);
+        code = kg_dj_do_self(s, req->id, &req->ask, &applies, err);
         rep->flag = applies;
         return code;
     case KG_DJM_COMPARE:

@@ -68,6 +68,7 @@ struct kg_dj_known {
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
     double e_ref[KG_TWIRE_LEAVES], max_ref[KG_TWIRE_LEAVES], rms_ref[KG_TWIRE_LEAVES];
     double disagree[KG_TWIRE_LEAVES]; /* share of the elements */
+    double fill[KG_TWIRE_LEAVES];     /* that these errors leave out; 0: none */
     int64_t k;
 };
 
@@ -88,7 +89,8 @@ struct kg_dj_case {
     struct kg_dj_answer side[2]; /* FLOAT, ORACLE */
     bool bounds_there;
     struct kg_tbound bound[KG_TWIRE_LEAVES];
-    bool rare; /* a few elements may be further off than their bound */
+    bool rare;                /* a few elements may be further off than their bound */
+    double fill[KG_DJ_FILLS]; /* as SELF said it */
     struct kg_dj_known known;
     struct kg_points points[KG_TWIRE_LEAVES]; /* outputs that are indices */
 };
@@ -248,6 +250,13 @@ enum kg_code kg_dj_apart_write(struct kg_dj_state *s, const struct kg_dj_case *c
                                const double *from, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_bounds(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i, int64_t k,
                           struct kg_tbound *out, struct kg_err *err) KG_MUST_USE;
+/* Of n elements so few belong to no fill that the inputs, not a fill, have made the others large:
+ * all count then. */
+#define KG_DJ_FEWEST 64 /* one in so many */
+static inline bool kg_dj_all_filled(uint64_t n, uint64_t used)
+{
+    return used < n / KG_DJ_FEWEST;
+}
 /* How many elements of y are further from the oracle's than the limits; both are finite. */
 enum kg_code kg_dj_far(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i, uint64_t y,
                        const struct kg_limits_of *limits, uint64_t *out,
@@ -266,8 +275,8 @@ void kg_dj_kept_drop(struct kg_dj_state *s,
 
 /* device_decide.c: The operations SELF and COMPARE; see kg_dj_self, kg_dj_compare and
  * kg_dj_compare_close. */
-enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, int64_t k, uint32_t how, bool *applies,
-                           struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, const struct kg_dj_ask *ask,
+                           bool *applies, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
                               struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_compare_close(struct kg_dj_state *s, int id, double tolerance,

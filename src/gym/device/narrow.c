@@ -15,6 +15,7 @@ struct limits {
     double low, high, s; /* at least low (|c| + s), at most high (|c| + s) ... */
     double most;         /* ... or 4 max|r - o|, if that is larger */
     double rms;          /* limit of the rms of y - c */
+    double fill;         /* elements with such a centre do not count there; 0: none */
     bool own_error;      /* also within 4 |r - c| */
 };
 
@@ -53,7 +54,7 @@ static struct limits limits_of(enum kg_tdtype dtype, const struct kg_tbound *b, 
     bool half = dtype == KG_TD_F16;
     double u = half ? 0x1p-11 : 0x1p-8, acc = 0x1p-24 * sqrt((double)(b->k > 0 ? b->k : 1));
     double errors = oracle ? 1 : 2; /* y and r may err to opposite sides */
-    struct limits l = {.rel = 2 * u, .s = b->rms, .most = 4 * b->max_ref};
+    struct limits l = {.rel = 2 * u, .s = b->rms, .most = 4 * b->max_ref, .fill = b->fill};
     l.low = half ? 1e-3 : 8e-3;
     l.high = half ? 1e-2 : 4e-2;
     l.abs = b->rms > 0 ? b->rms * fmax(8 * acc, 4 * errors * b->e_ref) : 4 * b->max_ref;
@@ -80,6 +81,7 @@ void kg_narrow_limits(enum kg_tdtype dtype, const struct kg_tbound *bound, bool 
                                  .high_s = l.high * l.s,
                                  .most = l.most,
                                  .rms = l.rms,
+                                 .fill = l.fill,
                                  .own_error = l.own_error};
 }
 
@@ -122,8 +124,10 @@ static void element(struct scan *s, const struct window *w, uint64_t at, int i)
     }
     double bound = limit_at(&s->l, c);
     bound = s->l.own_error && 4 * fabs(r - c) > bound ? 4 * fabs(r - c) : bound;
-    s->square += e * e;
-    s->finite++;
+    if (!kg_filled(s->l.fill, c)) {
+        s->square += e * e;
+        s->finite++;
+    }
     if (!(e <= bound)) {
         fail(s, at + (uint64_t)i, y, c);
     }
@@ -181,7 +185,8 @@ static void check_rms(struct scan *s, uint64_t n)
         load(s, at, part, &w);
         for (int i = 0; i < part; i++) {
             double e = fabs((double)w.y[i] - w.c[i]);
-            if (isfinite(e) && isfinite(w.r[i]) && e > s->l.rms) {
+            bool counts = isfinite(e) && isfinite(w.r[i]) && !kg_filled(s->l.fill, w.c[i]);
+            if (counts && e > s->l.rms) {
                 fail(s, at + (uint64_t)i, w.y[i], w.c[i]);
             }
         }
@@ -200,7 +205,7 @@ void kg_narrow_compare(enum kg_tdtype dtype, const uint16_t *y, const uint16_t *
     for (uint64_t at = 0; at < n; at += BLOCK) {
         int part = n - at < BLOCK ? (int)(n - at) : BLOCK;
         load(&s, at, part, &w);
-        if (part == BLOCK && quick(&s, &w)) {
+        if (part == BLOCK && !(s.l.fill > 0) && quick(&s, &w)) {
             continue;
         }
         for (int i = 0; i < part; i++) {

@@ -49,7 +49,8 @@ static void from_native(const struct kg_bound *b, struct kg_tbound *out)
                               .rms_ref = b->rms_ref,
                               .k = b->k,
                               .disagree = b->disagree,
-                              .used = b->used};
+                              .used = b->used,
+                              .fill = b->fill};
 }
 
 /* 16-bit floats as floats. The conversion is exact, so statistics of the floats are those of the
@@ -78,38 +79,46 @@ static uint64_t count_unlike(size_t size, const unsigned char *a, const unsigned
 void kg_tbound_of(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
                   struct kg_tbound *out)
 {
-    kg_tbound_ranked(dtype, r, o, n, k, 0, out);
+    kg_tbound_asked(dtype, r, o, n, &(struct kg_bound_ask){.k = k}, out);
 }
 
-void kg_tbound_ranked(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
-                      uint64_t rank, struct kg_tbound *out)
+void kg_tbound_asked(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n,
+                     const struct kg_bound_ask *ask, struct kg_tbound *out)
 {
     struct kg_bound b;
     if (!kg_tdtype_floating(dtype)) {
-        *out = (struct kg_tbound){.k = k > 0 ? k : 1};
+        *out = (struct kg_tbound){.k = ask->k > 0 ? ask->k : 1};
         out->disagree = count_unlike(kg_tdtype_bytes(dtype), r, o, n);
         return;
     }
     if (is_narrow(dtype)) {
         float *wide = widened(dtype, r, n);
-        kg_bound_ranked(KG_F32, wide, o, n, k, rank, &b);
+        kg_bound_asked(KG_F32, wide, o, n, ask, &b);
         free(wide);
     } else {
-        kg_bound_ranked(native(dtype), r, o, n, k, rank, &b);
+        kg_bound_asked(native(dtype), r, o, n, ask, &b);
     }
     from_native(&b, out);
 }
 
-double kg_tcompare_rms(enum kg_tdtype dtype, const void *v, uint64_t n)
+/* Without a fill *used does not matter. */
+static double rms_of(enum kg_dtype dtype, const void *v, uint64_t n, double fill, uint64_t *used)
 {
+    *used = n;
+    return fill > 0 ? kg_compare_rms_without(dtype, v, n, fill, used) : kg_compare_rms(dtype, v, n);
+}
+
+double kg_tcompare_rms(enum kg_tdtype dtype, const void *v, uint64_t n, double fill, uint64_t *used)
+{
+    *used = 0;
     if (!kg_tdtype_floating(dtype)) {
         return 0;
     }
     if (!is_narrow(dtype)) {
-        return kg_compare_rms(native(dtype), v, n);
+        return rms_of(native(dtype), v, n, fill, used);
     }
     float *wide = widened(dtype, v, n);
-    double rms = kg_compare_rms(KG_F32, wide, n);
+    double rms = rms_of(KG_F32, wide, n, fill, used);
     free(wide);
     return rms;
 }
@@ -126,7 +135,8 @@ static struct kg_bound to_native(const struct kg_tbound *b)
                              .max_ref = b->max_ref,
                              .rms_ref = b->rms_ref,
                              .k = b->k,
-                             .disagree = b->disagree};
+                             .disagree = b->disagree,
+                             .fill = b->fill};
 }
 
 void kg_tcompare_limits(enum kg_tdtype dtype, const struct kg_tbound *b, bool oracle, bool probe,

@@ -9,11 +9,13 @@
  *   (lo, hi): f32 1e-5, 1e-3; f16 1e-3, 1e-2; bf16 8e-3, 4e-2; f64 2^-29 times f32's
  * and rms(y - o) <= max(3 max(rms(r - o), u_acc sqrt(K)/2 s), 2 lo s). Classes (finite, +inf,
  * -inf, NaN) must agree where r and o agree. Integers and bool: equal where r and o agree.
+ * Where the answer has a fill (kg_filled), s and all errors are of the other elements.
  * docs/verification.md explains the formula. Pure functions. */
 #ifndef KG_GYM_DEVICE_TENSOR_COMPARE_H
 #define KG_GYM_DEVICE_TENSOR_COMPARE_H
 
 #include "gym/tensor/tensor_wire.h"
+#include "gym/verify/compare.h"
 
 /* The reference's errors on one tensor, from which the bound follows. rms: s above; e_ref: its
  * error relative to s (99.99th percentile); max_ref, rms_ref: of |r - o|; k: K; disagree: elements
@@ -23,6 +25,7 @@ struct kg_tbound {
     int64_t k;
     uint64_t disagree;
     uint64_t used; /* elements that rms and errors are of: r and o are finite */
+    double fill;   /* these are smaller; larger ones belong to a fill. 0: there is none */
 };
 
 /* The result. worst: largest error over its bound; got, want: the first bad element; rms_ratio:
@@ -41,9 +44,9 @@ struct kg_tcompare {
  * unknown. */
 void kg_tbound_of(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
                   struct kg_tbound *out);
-/* For a part of an output, see kg_bound_ranked. */
-void kg_tbound_ranked(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
-                      uint64_t rank, struct kg_tbound *out);
+/* With more that may be said. */
+void kg_tbound_asked(enum kg_tdtype dtype, const void *r, const void *o, uint64_t n,
+                     const struct kg_bound_ask *ask, struct kg_tbound *out);
 /* The bound of floating elements as numbers (verify/limits.h). oracle: there is one. */
 struct kg_limits_of;
 void kg_tcompare_limits(enum kg_tdtype dtype, const struct kg_tbound *b, bool oracle, bool probe,
@@ -53,8 +56,10 @@ void kg_tcompare_limits(enum kg_tdtype dtype, const struct kg_tbound *b, bool or
  * neither on K nor on e_ref. */
 void kg_tcompare_run(enum kg_tdtype dtype, const void *y, const void *r, const void *o, uint64_t n,
                      const struct kg_tbound *bound, bool probe, struct kg_tcompare *out);
-/* rms over the finite elements of v [n], for a bound without an oracle; 0 for integers. */
-double kg_tcompare_rms(enum kg_tdtype dtype, const void *v, uint64_t n);
+/* rms over the finite elements of v [n] that belong to no fill, for a bound without an oracle; 0
+ * for integers. *used: how many they are, where there is a fill. */
+double kg_tcompare_rms(enum kg_tdtype dtype, const void *v, uint64_t n, double fill,
+                       uint64_t *used);
 /* Conversions of single values; narrowing rounds to nearest, ties to even. */
 float kg_half_to_float(uint16_t h);
 uint16_t kg_half_from_float(float f);

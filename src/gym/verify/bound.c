@@ -58,12 +58,13 @@ static double percentile_9999(const struct heap *h)
 }
 
 /* The rms of an oracle whose squares leave the range of doubles. */
-static double safe_rms(bool f32, const void *r, const double *o, uint64_t n, double most)
+static double safe_rms(bool f32, const void *r, const double *o, uint64_t n, double fill,
+                       double most)
 {
     double sum = 0;
     uint64_t used = 0;
     for (uint64_t i = 0; i < n; i++) {
-        if (isfinite(kg_value_at(r, f32, i) - o[i])) {
+        if (isfinite(kg_value_at(r, f32, i) - o[i]) && !kg_filled(fill, o[i])) {
             double t = o[i] / most;
             sum += t * t;
             used++;
@@ -104,32 +105,38 @@ static bool rms_of_floats(const void *v, uint64_t n, double *out)
 
 double kg_compare_rms(enum kg_dtype dtype, const void *v, uint64_t n)
 {
+    uint64_t used;
     double fast;
-    if (dtype == KG_F32 && rms_of_floats(v, n, &fast)) {
-        return fast;
-    }
+    return dtype == KG_F32 && rms_of_floats(v, n, &fast)
+               ? fast
+               : kg_compare_rms_without(dtype, v, n, 0, &used);
+}
+
+double kg_compare_rms_without(enum kg_dtype dtype, const void *v, uint64_t n, double fill,
+                              uint64_t *used)
+{
     double sum = 0, most = 0;
     bool f32 = dtype == KG_F32;
-    uint64_t used = 0;
+    *used = 0;
     if (!f32 && dtype != KG_F64) {
         return 0;
     }
     for (uint64_t i = 0; i < n; i++) {
         double x = kg_value_at(v, f32, i);
-        bool finite = isfinite(x);
-        sum += finite ? x * x : 0;
-        most = finite && fabs(x) > most ? fabs(x) : most;
-        used += finite;
+        bool counts = isfinite(x) && !kg_filled(fill, x);
+        sum += counts ? x * x : 0;
+        most = counts && fabs(x) > most ? fabs(x) : most;
+        *used += counts;
     }
     if (isfinite(sum) && sum > 0x1p-900) {
-        return sqrt(sum / (double)used);
+        return sqrt(sum / (double)*used);
     }
     double scaled = 0;
     for (uint64_t i = 0; i < n && most > 0; i++) {
-        double x = kg_value_at(v, f32, i) / most;
-        scaled += isfinite(x) ? x * x : 0;
+        double x = kg_value_at(v, f32, i);
+        scaled += isfinite(x) && !kg_filled(fill, x) ? x / most * (x / most) : 0;
     }
-    return used > 0 ? most * sqrt(scaled / (double)used) : 0;
+    return *used > 0 ? most * sqrt(scaled / (double)*used) : 0;
 }
 
 uint64_t kg_bound_rank(uint64_t n)
@@ -137,16 +144,30 @@ uint64_t kg_bound_rank(uint64_t n)
     return n / 10000 + 1 < HEAP ? n / 10000 + 1 : HEAP;
 }
 
-static void float_bound(bool f32, const void *r, const double *o, uint64_t n, uint64_t rank,
-                        struct kg_bound *out)
+/* How many elements belong to no fill, at most. */
+static uint64_t not_filled(const double *o, uint64_t n, double fill)
 {
-    struct heap h = {.cap = (size_t)rank};
-    double sum = 0, errors = 0, most = 0;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        count += !kg_filled(fill, o[i]);
+    }
+    return count;
+}
+
+static void float_bound(bool f32, const void *r, const double *o, uint64_t n,
+                        const struct kg_bound_ask *ask, struct kg_bound *out)
+{
+    uint64_t whole = ask->fill > 0 ? not_filled(o, n, ask->fill) : n;
+    struct heap h = {.cap = (size_t)(ask->rank > 0 ? ask->rank : kg_bound_rank(whole))};
+    double sum = 0, errors = 0, most = 0, fill = ask->fill;
     uint64_t used = 0;
     for (uint64_t i = 0; i < n; i++) {
         double x = kg_value_at(r, f32, i), c = o[i], e = fabs(x - c);
         if (!isfinite(e)) { /* equal infinities, or NaN on both sides, agree */
             out->disagree += !(x == c || (isnan(x) && isnan(c)));
+            continue;
+        }
+        if (kg_filled(fill, c)) {
             continue;
         }
         used++;
@@ -161,7 +182,7 @@ static void float_bound(bool f32, const void *r, const double *o, uint64_t n, ui
         return;
     }
     bool plain = isfinite(sum) && sum > 0x1p-900;
-    out->rms = plain ? sqrt(sum / (double)used) : most > 0 ? safe_rms(f32, r, o, n, most) : 0;
+    out->rms = plain ? sqrt(sum / (double)used) : most > 0 ? safe_rms(f32, r, o, n, fill, most) : 0;
     out->rms_ref = sqrt(errors / (double)used);
     out->e_ref = out->rms > 0 ? percentile_9999(&h) / out->rms : 0;
 }
@@ -169,16 +190,16 @@ static void float_bound(bool f32, const void *r, const double *o, uint64_t n, ui
 void kg_bound_of(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
                  struct kg_bound *out)
 {
-    kg_bound_ranked(dtype, r, o, n, k, 0, out);
+    kg_bound_asked(dtype, r, o, n, &(struct kg_bound_ask){.k = k}, out);
 }
 
-void kg_bound_ranked(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
-                     uint64_t rank, struct kg_bound *out)
+void kg_bound_asked(enum kg_dtype dtype, const void *r, const void *o, uint64_t n,
+                    const struct kg_bound_ask *ask, struct kg_bound *out)
 {
-    KG_ASSERT(rank <= HEAP);
-    *out = (struct kg_bound){.k = k > 0 ? k : 1};
+    KG_ASSERT(ask->rank <= HEAP);
+    *out = (struct kg_bound){.k = ask->k > 0 ? ask->k : 1, .fill = ask->fill};
     if (dtype == KG_F32 || dtype == KG_F64) {
-        float_bound(dtype == KG_F32, r, o, n, rank > 0 ? rank : kg_bound_rank(n), out);
+        float_bound(dtype == KG_F32, r, o, n, ask, out);
         return;
     }
     size_t bytes = kg_dtype_bytes(dtype);
@@ -225,6 +246,7 @@ void kg_limits_set(enum kg_dtype dtype, enum kg_compare_mode mode, const struct 
         .rms = b->rms == 0   ? INFINITY
                : rms > least ? rms
                              : least,
+        .fill = b->fill,
     };
     if (mode == KG_COMPARE_PRECISION) {
         out->rel = 0x1p-15 * narrow;

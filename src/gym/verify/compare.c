@@ -18,7 +18,7 @@ static void check_rms(struct kg_scan *s, uint64_t n)
     for (uint64_t i = 0; i < n; i++) {
         double y = kg_value_at(s->y, s->f32, i), r = kg_value_at(s->r, s->f32, i);
         double c = s->o ? s->o[i] : r;
-        bool compared = isfinite(y) && isfinite(r) && isfinite(c);
+        bool compared = isfinite(y) && isfinite(r) && isfinite(c) && !kg_filled(s->limits->fill, c);
         if (compared && fabs(y - c) > limit && out->n_bad++ == 0) {
             out->first_bad = i;
             out->got = y;

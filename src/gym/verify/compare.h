@@ -43,7 +43,15 @@ struct kg_bound {
     int64_t alike; /* terms that may be one number, so that their rounding errors add up: u alike
                       |o_i| is allowed besides. 0: none */
     uint64_t used; /* elements that rms and the errors are of: r and o are finite */
+    double fill; /* elements whose centre is as large belong to a fill (a mask's -1e9): no rms is of
+                    them, nor any error. 0: there is none */
 };
+
+/* True if an element with centre c belongs to a fill. */
+static inline bool kg_filled(double fill, double c)
+{
+    return fill > 0 && (c >= fill || c <= -fill);
+}
 
 /* The result of a comparison. */
 struct kg_compare {
@@ -64,11 +72,17 @@ struct kg_compare {
 /* Computes *out from r [n] (of dtype) and o [n] (f64, or integer). k: 0 if unknown. */
 void kg_bound_of(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
                  struct kg_bound *out);
-/* The same with the rank-th largest error (1: the largest) in place of the 99.99th percentile: for
- * a part of an output. 0: that percentile. At most KG_BOUND_RANKS. */
+/* The same with more that may be said. k: 0 if unknown. rank: the error of this rank (1: the
+ * largest) takes the place of the 99.99th percentile, for a part of an output; 0: that percentile;
+ * at most KG_BOUND_RANKS. fill: as in struct kg_bound. */
 #define KG_BOUND_RANKS 4096
-void kg_bound_ranked(enum kg_dtype dtype, const void *r, const void *o, uint64_t n, int64_t k,
-                     uint64_t rank, struct kg_bound *out);
+struct kg_bound_ask {
+    int64_t k;
+    uint64_t rank;
+    double fill;
+};
+void kg_bound_asked(enum kg_dtype dtype, const void *r, const void *o, uint64_t n,
+                    const struct kg_bound_ask *ask, struct kg_bound *out);
 /* The rank in a whole output. */
 uint64_t kg_bound_rank(uint64_t n);
 /* Doubles the reference's errors, for mode ORACLE of a C problem. References add in 16 partial
@@ -77,6 +91,9 @@ uint64_t kg_bound_rank(uint64_t n);
 void kg_bound_any_order(struct kg_bound *b);
 /* The rms over the finite elements of v [n], for mode FLOAT; 0 for integers. */
 double kg_compare_rms(enum kg_dtype dtype, const void *v, uint64_t n);
+/* Of those that belong to no fill; *used: how many they are. */
+double kg_compare_rms_without(enum kg_dtype dtype, const void *v, uint64_t n, double fill,
+                              uint64_t *used);
 /* Compares y [n] with r and o. y, r: of dtype; o: f64 for floating outputs, of dtype for integers.
  * o may be NULL in the modes FLOAT and EXACT. */
 void kg_compare_run(enum kg_dtype dtype, enum kg_compare_mode mode, const void *y, const void *r,

@@ -20,7 +20,8 @@ struct kg_limits_of {
     double low, low_s;
     double high, high_s;
     double most;
-    double rms; /* limit of the rms of y - c; infinite: none */
+    double rms;  /* limit of the rms of y - c; infinite: none */
+    double fill; /* elements with such a centre are left out of that rms (kg_filled); 0: none */
     bool own_error;
 };
 

@@ -137,8 +137,10 @@ static void finite_element(struct kg_scan *s, uint64_t i, double y, double r, do
     if (s->limits->own_error && 4 * fabs(r - c) > bound) {
         bound = 4 * fabs(r - c);
     }
-    s->square += e * e;
-    s->finite++;
+    if (!kg_filled(s->limits->fill, c)) {
+        s->square += e * e;
+        s->finite++;
+    }
     if (!(e <= bound)) {
         fail(s, i, y, c);
     }
@@ -187,10 +189,10 @@ static void whole_block(struct kg_scan *s, uint64_t at, bool avx2)
 
 void kg_scan_all(struct kg_scan *s, uint64_t n)
 {
-    bool avx2 = __builtin_cpu_supports("avx2");
+    bool avx2 = __builtin_cpu_supports("avx2"), whole = !(s->limits->fill > 0);
     uint64_t at = 0;
     draw_line(s);
-    for (; at + KG_BLOCK <= n; at += KG_BLOCK) {
+    for (; whole && at + KG_BLOCK <= n; at += KG_BLOCK) {
         whole_block(s, at, avx2);
     }
     for (; at < n; at++) {

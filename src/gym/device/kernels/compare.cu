@@ -52,10 +52,17 @@ DEVICE void moments_merge(struct moments *a, const struct moments *b)
     a->max_ref = b->max_ref > a->max_ref ? b->max_ref : a->max_ref;
 }
 
-/* Error statistics of r [n] of dtype against c [n] of cdtype. Squares of c are taken after division
- * by scale, so that they do not overflow. r 0: statistics of c alone. out: one per block. */
-KERNEL void kg_moments(int dtype, const void *r, int cdtype, const void *c, u64 n, double scale,
-                       struct moments *out)
+/* It belongs to a fill; 0: there is none. */
+DEVICE int filled(double fill, double c)
+{
+    return fill > 0 && (c >= fill || c <= -fill);
+}
+
+/* Error statistics of r [n] of dtype against c [n] of cdtype, fills left out. Squares of c are
+ * taken after division by scale, so that they do not overflow. r 0: statistics of c alone. out: one
+ * per block. */
+KERNEL void kg_moments(int dtype, const void *r, int cdtype, const void *c, u64 n, double fill,
+                       double scale, struct moments *out)
 {
     __shared__ struct moments part[BLOCK];
     struct moments m = {0, 0, 0, 0, 0, 0};
@@ -66,6 +73,9 @@ KERNEL void kg_moments(int dtype, const void *r, int cdtype, const void *c, u64 
         a = y < 0 ? -y : y;
         if (!is_finite(e)) { /* equal infinities, or NaN on both sides, agree */
             m.disagree += !(x == y || (is_nan(x) && is_nan(y)));
+            continue;
+        }
+        if (filled(fill, y)) {
             continue;
         }
         m.used++;
@@ -88,11 +98,11 @@ KERNEL void kg_moments(int dtype, const void *r, int cdtype, const void *c, u64 
 }
 
 /* Histogram of DIGIT bits of |r - c|, from bit `shift` up. Only differences whose higher bits equal
- * `prefix` are counted. Non-negative doubles are ordered as their bits are, so repeated passes
- * select a percentile. hist [2^DIGIT]. */
+ * `prefix` are counted, and no fill. Non-negative doubles are ordered as their bits are, so repeated
+ * passes select a percentile. hist [2^DIGIT]. */
 #define DIGIT 11
-KERNEL void kg_digits(int dtype, const void *r, const double *c, u64 n, u32 shift, u64 prefix,
-                      u64 *hist)
+KERNEL void kg_digits(int dtype, const void *r, const double *c, u64 n, double fill, u32 shift,
+                      u64 prefix, u64 *hist)
 {
     __shared__ u32 part[1 << DIGIT];
     u32 above = shift + DIGIT;
@@ -103,7 +113,7 @@ KERNEL void kg_digits(int dtype, const void *r, const double *c, u64 n, u32 shif
     for (u64 i = THREAD; i < n; i += STRIDE) {
         double e = real_at(dtype, r, i) - c[i];
         u64 b = bits_of_double(e) & 0x7fffffffffffffffull;
-        if (is_finite(e) && (above >= 64u ? 0 : b >> above) == prefix) {
+        if (is_finite(e) && !filled(fill, c[i]) && (above >= 64u ? 0 : b >> above) == prefix) {
             atomicAdd(&part[b >> shift & ((1u << DIGIT) - 1u)], 1u);
         }
     }
@@ -116,7 +126,7 @@ KERNEL void kg_digits(int dtype, const void *r, const double *c, u64 n, u32 shif
 }
 
 struct limits { /* as in cuda_compare.c; formulas: verify/limits.h */
-    double rel, abs, low, low_s, high, high_s, most, own_error, rms;
+    double rel, abs, low, low_s, high, high_s, most, own_error, rms, fill;
 };
 
 struct scan { /* of one block; as in cuda_compare.c */
@@ -191,8 +201,10 @@ DEVICE void scan_element(struct scan *s, const struct limits *l, u64 i, double y
         e = e < 0 ? -e : e;
         own = own < 0 ? -own : own;
         bound = limit_at(l, c, own);
-        s->square += e * e;
-        s->finite++;
+        if (!filled(l->fill, c)) {
+            s->square += e * e;
+            s->finite++;
+        }
         if (!(e <= bound)) {
             scan_bad(s, i);
         }
@@ -216,14 +228,15 @@ KERNEL void kg_scan(int dtype, const void *y, const void *r, const double *o, u6
     scan_store(&s, out);
 }
 
-/* Counts elements whose error is larger than the limit of the rms over all elements. */
+/* Counts elements whose error is larger than the limit of the rms over all elements but a fill's. */
 KERNEL void kg_scan_rms(int dtype, const void *y, const void *r, const double *o, u64 n,
-                        double limit, struct scan *out)
+                        double fill, double limit, struct scan *out)
 {
     struct scan s = {0, ~0ull, 0, 0, 0, 0, 0};
     for (u64 i = THREAD; i < n; i += STRIDE) {
         double a = real_at(dtype, y, i), b = real_at(dtype, r, i), c = o ? o[i] : b, e = a - c;
-        if (is_finite(a) && is_finite(b) && is_finite(c) && (e < 0 ? -e : e) > limit) {
+        int counts = is_finite(a) && is_finite(b) && is_finite(c) && !filled(fill, c);
+        if (counts && (e < 0 ? -e : e) > limit) {
             scan_bad(&s, i);
         }
     }

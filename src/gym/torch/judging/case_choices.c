@@ -84,13 +84,13 @@ enum kg_code kg_tchoices_screen(struct kg_worker *w, struct kg_tinstance *s, str
 enum kg_code kg_tchoices_settle(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
                                 struct kg_err *err)
 {
+    struct kg_dj_ask bounds = kg_tplan_ask(&s->desc, c->law, 0);
     enum kg_code code = KG_OK;
     for (int n = 1; code == KG_OK && !c->applies && !c->chooses_not && n <= KG_TCHOICES; n++) {
         bool some;
         code = ask(w, s, c, n, KG_DJ_SETTLE, &some, err);
         if (code == KG_OK && some) {
-            code = kg_dj_self(&kg_torch_of(w)->judge, c->id, kg_tplan_k(&s->desc, c->law), 0,
-                              &c->applies, err);
+            code = kg_dj_self(&kg_torch_of(w)->judge, c->id, &bounds, &c->applies, err);
         }
     }
     return code;

@@ -99,8 +99,8 @@ static enum kg_code self_oracle(struct kg_worker *w, struct kg_tinstance *s, str
         return err->code;
     }
     c->self = true;
-    return kg_dj_self(&kg_torch_of(w)->judge, c->id, kg_tplan_k(&s->desc, c->law), 0, &c->applies,
-                      err);
+    struct kg_dj_ask ask = kg_tplan_ask(&s->desc, c->law, 0);
+    return kg_dj_self(&kg_torch_of(w)->judge, c->id, &ask, &c->applies, err);
 }
 
 /* It lives, and does not like these numbers. A call that lacks memory says nothing about them: who
@@ -242,8 +242,8 @@ static enum kg_code both_answers(struct kg_worker *w, struct kg_tinstance *s, st
 static enum kg_code allow_rare(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
                                struct kg_err *err)
 {
-    enum kg_code code = kg_dj_self(&kg_torch_of(w)->judge, c->id, kg_tplan_k(&s->desc, c->law),
-                                   KG_DJ_RARE, &c->applies, err);
+    struct kg_dj_ask ask = kg_tplan_ask(&s->desc, c->law, KG_DJ_RARE);
+    enum kg_code code = kg_dj_self(&kg_torch_of(w)->judge, c->id, &ask, &c->applies, err);
     s->rare = code == KG_OK && c->applies;
     return code;
 }
@@ -272,8 +272,8 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tinstance *s, struct k
     if (code != KG_OK) {
         return refused && !is_own(c) ? KG_OK : code;
     }
-    uint32_t how = s->rare && is_own(c) ? KG_DJ_RARE : 0;
-    if (kg_dj_self(judge, c->id, kg_tplan_k(&s->desc, c->law), how, &c->applies, err) != KG_OK) {
+    struct kg_dj_ask ask = kg_tplan_ask(&s->desc, c->law, s->rare && is_own(c) ? KG_DJ_RARE : 0);
+    if (kg_dj_self(judge, c->id, &ask, &c->applies, err) != KG_OK) {
         return err->code;
     }
     bool alone = s->desc.random || (s->single && is_own(c));

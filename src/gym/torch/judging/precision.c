@@ -84,11 +84,11 @@ static enum kg_code agree(struct kg_worker *w, struct kg_tinstance *s, const str
 enum kg_code kg_tprecision_allow(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
                                  struct kg_err *err)
 {
+    struct kg_dj_ask how = kg_tplan_ask(&s->desc, c->law, 0);
     bool ignored;
     c->applies = false;
     if (ask(w, s, c, KG_DJ_FLOAT, KG_TF_NEAR, err) != KG_OK ||
-        kg_dj_self(&kg_torch_of(w)->judge, c->id, kg_tplan_k(&s->desc, c->law), 0, &ignored, err) !=
-            KG_OK ||
+        kg_dj_self(&kg_torch_of(w)->judge, c->id, &how, &ignored, err) != KG_OK ||
         allow_state(w, s, c, err) != KG_OK ||
         (c->law == KG_TL_PRECISION && weigh(w, s, c, err) != KG_OK)) {
         return err->code;

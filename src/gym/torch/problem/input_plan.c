@@ -10,7 +10,6 @@
 /* Of the law `small`. Honest kernels write tanh(x) as 2 sigmoid(2x) - 1, which keeps 2^-24 of 1: at
  * 0.1 that is within the bound with room, at 1e-3 it is not. */
 #define SMALL_SD   0.1
-#define MOST_TERMS ((double)(1 << 20)) /* beyond, the bound would admit narrow operands */
 #define FEW_VALUES 16 /* a tensor of at most so many different values is a mask or a code */
 
 static const struct {
@@ -320,57 +319,10 @@ size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t mos
     return n;
 }
 
-/* What one output of a weight sums over. */
-static double fan_in(const struct kg_tleaf *leaf)
-{
-    double fan = 1;
-    for (uint32_t d = 1; d < leaf->rank; d++) {
-        fan *= (double)leaf->shape[d];
-    }
-    return fan;
-}
-
-int64_t kg_tplan_reduction(const struct kg_task_desc *d)
-{
-    double k = fmax(1, (double)d->terms), answer = 1, most = 0, next = 0;
-    for (size_t i = 0; i < d->noutputs; i++) {
-        answer = fmax(answer, (double)kg_tleaf_count(&d->output[i].leaf));
-    }
-    for (size_t i = 0; i < d->ninputs; i++) {
-        const struct kg_tleaf *leaf = &d->input[i].leaf;
-        double n = (double)kg_tleaf_count(leaf);
-        if (kg_tdtype_floating((enum kg_tdtype)leaf->dtype)) {
-            next = fmax(next, fmin(n, most));
-            most = fmax(most, n);
-        }
-    }
-    for (size_t i = 0; i < d->nstate; i++) {
-        const struct kg_tleaf *leaf = &d->state[i].leaf;
-        bool weight = leaf->rank > 1 && leaf->shape[0] > 1; /* [1, ...] is a table to add */
-        if (weight && kg_tdtype_floating((enum kg_tdtype)leaf->dtype)) {
-            k = fmax(k, fan_in(leaf));
-        }
-    }
-    k = fmax(k, fmax(most / answer, sqrt(most / answer * next)));
-    return (int64_t)fmin(k, MOST_TERMS);
-}
-
-int64_t kg_tplan_terms(const struct kg_task_desc *d)
-{
-    return d->terms > 0 ? (int64_t)fmin((double)d->terms, MOST_TERMS) : kg_tplan_reduction(d);
-}
-
-int64_t kg_tplan_k(const struct kg_task_desc *d, enum kg_tlaw law)
-{
-    int64_t k = kg_tplan_reduction(d), terms = (int64_t)fmin((double)d->terms, MOST_TERMS);
-    bool walks = law != KG_TL_EQUAL && !kg_tplan_touches(law);
-    return !walks && terms * terms > k ? terms * terms : k;
-}
-
 /* 1/sqrt of what one output of a weight sums over; a tenth for vectors. */
 static double default_sd(const struct kg_tleaf *leaf)
 {
-    return leaf->rank < 2 ? 0.1 : 1 / sqrt(fan_in(leaf));
+    return leaf->rank < 2 ? 0.1 : 1 / sqrt(kg_tplan_fan_in(leaf));
 }
 
 bool kg_tplan_state(const struct kg_task_state *s, struct kg_key key, uint64_t stream,

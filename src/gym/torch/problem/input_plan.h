@@ -71,6 +71,8 @@ void kg_tplan_law(const struct kg_task_desc *d, size_t at, enum kg_tlaw law, str
 /* Is there an input that the precision probes can fill, float32 or float64? */
 bool kg_tplan_probed(const struct kg_task_desc *d);
 
+/* input_sums.c: What one output of a weight sums over. */
+double kg_tplan_fan_in(const struct kg_tleaf *leaf);
 /* How many terms an element of the answer may sum, at most 2^20: for the error bound, never for a
  * verdict of its own. The largest of: the inputs that it was seen to depend on; what a row of a
  * weight holds; elements of the largest input per element of the answer; sqrt(n1 n2 / n) with n1,
@@ -82,6 +84,9 @@ int64_t kg_tplan_terms(const struct kg_task_desc *d);
  * those beside a term that exceeds all others. So under `equal` and `touched` it is the square of
  * what was seen, where that is more: u sqrt(K) is then linear in the terms. */
 int64_t kg_tplan_k(const struct kg_task_desc *d, enum kg_tlaw law);
+/* How the bounds of answers under a law are asked for: that K, and the fills of the outputs. how:
+ * see struct kg_dj_ask. */
+struct kg_dj_ask kg_tplan_ask(const struct kg_task_desc *d, enum kg_tlaw law, uint32_t how);
 
 /* The laws of one full run, in order, after the tiny stage has asked `own`. Of those that are drawn
  * `laws` at most, the lowest rank first. all: every one that there is. Returns how many. */

@@ -220,6 +220,8 @@ static enum kg_code parse_outputs(const json_t *j, const char *what, struct kg_t
             add_bytes(&a, &o->leaf, &out->output_bytes) != KG_OK) {
             return err->code;
         }
+        o->fill = number(json_object_get(json_array_get(list, a.i), "fill"));
+        o->fill = o->fill > 0 ? o->fill : 0;
     }
     return out->noutputs > 0
                ? KG_OK

@@ -69,6 +69,7 @@ struct kg_task_state { /* a parameter or a buffer */
 struct kg_task_output {
     struct kg_tleaf leaf;
     struct kg_tstats stats;
+    double fill; /* values as large belong to a fill, such as a mask's -1e9; 0: there is none */
 };
 
 struct kg_task_constant {

@@ -135,8 +135,8 @@ uint32_t kg_tpairs_how(const struct kg_tpairs *s, bool usual)
 static enum kg_tflow bounds(struct kg_tpairs *s, uint32_t flags, bool *applies, struct kg_err *err)
 {
     struct kg_dj_report rep;
-    int64_t k = kg_tplan_k(&s->instance->desc, s->law);
     bool usual = s->law == KG_TL_OWN;
+    struct kg_dj_ask ask = kg_tplan_ask(&s->instance->desc, s->law, kg_tpairs_how(s, usual));
     if (flags && kg_tpairs_afresh(s, err) != KG_TFLOW_ON) {
         return KG_TFLOW_ERROR;
     }
@@ -144,8 +144,8 @@ static enum kg_tflow bounds(struct kg_tpairs *s, uint32_t flags, bool *applies, 
     c.keep = KG_DJ_FLOAT;
     c.flags |= flags;
     enum kg_tflow flow = flags ? kg_tpairs_ask_reference(s, &c, "a call", &rep, err) : KG_TFLOW_ON;
-    if (flow == KG_TFLOW_ON && kg_dj_self(&kg_torch_of(s->w)->judge, CASE, k,
-                                          kg_tpairs_how(s, usual), applies, err) != KG_OK) {
+    if (flow == KG_TFLOW_ON &&
+        kg_dj_self(&kg_torch_of(s->w)->judge, CASE, &ask, applies, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     bool some, shows = flow == KG_TFLOW_ON && usual && flags == 0;

@@ -38,13 +38,13 @@ enum kg_tflow kg_tpairs_settle(struct kg_tpairs *s, bool *applies, struct kg_err
     const struct kg_task_desc *d = &s->instance->desc;
     bool may = s->law == KG_TL_OWN && !s->self && !s->instance->single && !d->random &&
                s->instance->chooses;
+    struct kg_dj_ask bounds = kg_tplan_ask(d, s->law, kg_tpairs_how(s, true));
     enum kg_tflow flow = KG_TFLOW_ON;
     for (int n = 1; flow == KG_TFLOW_ON && may && !*applies && n <= KG_TCHOICES; n++) {
         bool some;
         flow = ask(s, n, KG_DJ_SETTLE, &some, err);
         if (flow == KG_TFLOW_ON && some &&
-            kg_dj_self(&kg_torch_of(s->w)->judge, CASE, kg_tplan_k(d, s->law),
-                       kg_tpairs_how(s, true), applies, err) != KG_OK) {
+            kg_dj_self(&kg_torch_of(s->w)->judge, CASE, &bounds, applies, err) != KG_OK) {
             return KG_TFLOW_ERROR;
         }
         may = kg_tchoices_chose(s->instance);
