@@ -356,7 +356,8 @@ class Subject:
         """Calls in double precision, starting from the state of the time when the inputs came.
         Where calls change state, this needs one call in float for each bind. State of the wide
         module does not count."""
-        with oracle.double_by_default():
+        tensors = self.bound + [t for _, t in self.state()]
+        with oracle.double_by_default(oracle.widest(tensors)):
             try:
                 return self._wide_answer(inputs)
             except RuntimeError:

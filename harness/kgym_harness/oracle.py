@@ -328,13 +328,24 @@ def widen(module):
     return module
 
 
+def widest(tensors):
+    """Their widest type of floats; None: there is none."""
+    kinds = {t.dtype for t in tensors if t.is_floating_point()}
+    return max(kinds, key=lambda kind: kind.itemsize, default=None)
+
+
 @contextlib.contextmanager
-def double_by_default():
-    kept = torch.get_default_dtype()
+def double_by_default(kind):
+    """kind: what a double stands for. torch.finfo tells its limits: a mask of the least number of
+    a type, or a division by the norm and eps, is the same then."""
+    kept, finfo = torch.get_default_dtype(), torch.finfo
     torch.set_default_dtype(torch.float64)
+    if kind is not None:
+        torch.finfo = lambda dtype=torch.float64: finfo(kind if dtype is torch.float64 else dtype)
     try:
         yield
     finally:
+        torch.finfo = finfo
         torch.set_default_dtype(kept)
 
 

@@ -14,11 +14,12 @@
          "\n"
 #define ROWS "torch.randn(96, 64), torch.randn(80, 64)"
 
-/* The fills are given, drawn with the mask, added to the scores, and hide all but a few. */
+/* The mask is given; it is drawn, has few places, and its fill is another number in the oracle's
+ * type; it is added to the scores, and hides most. */
 static const char given[] =
     PROBLEM(ROWS ", torch.ones(96, 80).triu(1).bool()", "(q @ k.t() / 8).masked_fill(m, -1e9)");
-static const char drawn[] =
-    PROBLEM(ROWS ", torch.rand(96, 80) < 0.001", "(q @ k.t() / 8).masked_fill(m, -3.4e38)");
+static const char drawn[] = PROBLEM(ROWS ", torch.rand(96, 80) < 0.001",
+                                    "(q @ k.t() / 8).masked_fill(m, torch.finfo(q.dtype).min)");
 static const char added[] =
     PROBLEM(ROWS ", (torch.rand(96, 80) < 0.9).float()", "q @ k.t() / 8 + m * -10000.0");
 /* Some are far above all others, whose sizes are all unlike, as of a softmax of large numbers. */
@@ -91,10 +92,10 @@ static void a_few_that_are_hidden(void **state)
 {
     (void)state;
     need_torch();
-    right("drawn.py", NEW("torch.where(m, -3.4e38, q @ k.t() / 8)"));
+    right("drawn.py", NEW("torch.where(m, torch.finfo(q.dtype).min, q @ k.t() / 8)"));
     assert_true(fill() > 1e38);
-    wrong("drawn.py", NEW("(q @ k.t() / 8 * 0.9).masked_fill(m, -3.4e38)"));
-    wrong("drawn.py", NEW("(tf32(q) @ tf32(k).t() / 8).masked_fill(m, -3.4e38)"));
+    wrong("drawn.py", NEW("(q @ k.t() / 8 * 0.9).masked_fill(m, torch.finfo(q.dtype).min)"));
+    wrong("drawn.py", NEW("(tf32(q) @ tf32(k).t() / 8).masked_fill(m, torch.finfo(q.dtype).min)"));
 }
 
 /* A fill of which each element is another number, and most are. */
