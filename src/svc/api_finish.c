@@ -37,7 +37,8 @@ static enum kg_code run(struct kg_svc_op *op, struct kg_svc_store *store,
                            .message = text(b, "message"),
                            .stage = o->stage,
                            .speedup = o->speedup,
-                           .replay = json_is_string(json_object_get(o->record, "replay"))};
+                           .replay = json_is_string(json_object_get(o->record, "replay")),
+                           .last = json_is_true(json_object_get(b, "last"))};
     if (strcmp(o->outcome, "handed_back") == 0) {
         return store->kind->give_back(store, &e, err);
     }
@@ -156,6 +157,13 @@ static bool are_texts(const json_t *body)
     return ok;
 }
 
+/* Only an attempt that failed may be the last one of its job. */
+static bool is_last(const json_t *body)
+{
+    const json_t *last = json_object_get(body, "last");
+    return last == NULL || (json_is_boolean(last) && strcmp(text(body, "outcome"), "failed") == 0);
+}
+
 /* A worker puts aside devices of its own, and only when an attempt there has failed. */
 static bool is_aside(struct kg_svc_api *a, const json_t *body, const json_t *aside)
 {
@@ -166,9 +174,9 @@ static bool is_aside(struct kg_svc_api *a, const json_t *body, const json_t *asi
 
 void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
 {
-    static const char *const members[] = {"id",     "claim",   "fence",  "outcome",
-                                          "record", "verdict", "reason", "error",
-                                          "blame",  "message", "aside",  NULL};
+    static const char *const members[] = {"id",      "claim",  "fence", "outcome", "record",
+                                          "verdict", "reason", "error", "blame",   "message",
+                                          "aside",   "last",   NULL};
     json_t *body = kg_svc_body(x, members);
     if (body == NULL) {
         return;
@@ -181,11 +189,12 @@ void kg_svc_post_finish(struct kg_svc_exchange *x, void *ctx)
     bool needs = outcome != NULL && strcmp(outcome, "finished") == 0;
     if (!is_outcome(outcome) || text(body, "id") == NULL || text(body, "claim") == NULL ||
         !json_is_integer(json_object_get(body, "fence")) || !are_texts(body) ||
-        !is_word(text(body, "verdict")) || !is_word(text(body, "error"))) {
+        !is_word(text(body, "verdict")) || !is_word(text(body, "error")) || !is_last(body)) {
         json_decref(body);
         kg_svc_reply_error(x, 400, "bad_finish", "outcome",
                            "`id`, `claim`, `fence` and `outcome` (finished, failed, handed_back) "
-                           "are needed; `verdict` and `error` are names");
+                           "are needed; `verdict` and `error` are names; `last` is a boolean of "
+                           "one that failed");
         return;
     }
     json_t *parsed = parse_record(record);

@@ -3,8 +3,8 @@
  * thread to thread and is released at once. A job without a value has "" or 0 there.
  *
  * States. A job waits, runs under a claim, and ends once: done (there is a record), cancelled, or
- * dead (three attempts failed; the list of these can be queued again). Only these three are final,
- * and of a job that is done the record never changes.
+ * dead (three attempts failed, or one that no other could better; it can be queued again). Only
+ * these three are final, and of a job that is done the record never changes.
  *
  * Lanes. Jobs wait in lanes, one for each device class, configuration, problem and priority:
  * docs/service.md, "Which job next". Times are milliseconds since 1970 by kg_svc_now_ms(). */

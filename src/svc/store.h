@@ -71,6 +71,7 @@ struct kg_svc_end {
     const char *stage;                   /* the last one that the record entered; NULL: unknown */
     double speedup;                      /* as measured; 0: none */
     bool replay;                         /* of recorded cases: no count of verdicts has it */
+    bool last; /* fail(): the job is dead at once, as any further attempt would end like this one */
 };
 
 struct kg_svc_filter {

@@ -122,10 +122,10 @@ local function wait_again(j, attempts, now)
   enter_lane(j, now)
 end
 
--- The job waits again; after its last attempt it is dead.
+-- The job waits again; after its last attempt, or where no other one would help, it is dead.
 local function again(j, e, type)
   event(j, e.now, type, j.worker)
-  if tonumber(j.attempts) < ATTEMPTS then return wait_again(j, j.attempts, e.now) end
+  if tonumber(j.attempts) < ATTEMPTS and e.last ~= '1' then return wait_again(j, j.attempts, e.now) end
   end_job(j, '4', e)
   event(j, e.now, 'dead', '')
 end
@@ -327,7 +327,7 @@ end
 local function ending(act)
   return function()
     local e = args({'id', 'claim', 'fence', 'now', unpack(ENDING)})
-    e.stage, e.speedup, e.replay = arg(), arg(), arg()
+    e.stage, e.speedup, e.replay, e.last = arg(), arg(), arg(), arg()
     return function()
       local j, no = held(e, true)
       if not j then return no end

@@ -188,9 +188,9 @@ static enum kg_code end_attempt(struct kg_svc_store *store, const char *name,
     }
     op->u.fence = e->fence;
     snprintf(speedup, sizeof speedup, "%.9g", e->speedup);
-    kg_svc_redis_add(s, "ttiitiittttttttt", e->id, e->claim, e->fence, e->now_ms, p->segment,
+    kg_svc_redis_add(s, "ttiitiitttttttttt", e->id, e->claim, e->fence, e->now_ms, p->segment,
                      p->offset, p->len, p->sum, e->verdict, e->reason, e->error, e->blame,
-                     e->message, e->stage, speedup, e->replay ? "1" : "0");
+                     e->message, e->stage, speedup, e->replay ? "1" : "0", e->last ? "1" : "0");
     return KG_OK;
 }
 

@@ -215,14 +215,14 @@ enum kg_code kg_svc_sqlite_finish(struct kg_svc_store *store, const struct kg_sv
     return code;
 }
 
-/* The job waits again; after its last attempt it is dead. */
+/* The job waits again; after its last attempt, or where no other one would help, it is dead. */
 static enum kg_code again(struct kg_svc_sqlite *s, const struct kg_svc_job *job,
                           const struct kg_svc_end *e, const char *event, struct kg_err *err)
 {
     if (kg_svc_sql_event(s, e->now_ms, job->id, event, job->worker, err) != KG_OK) {
         return err->code;
     }
-    if (job->attempts < KG_SVC_ATTEMPTS) {
+    if (job->attempts < KG_SVC_ATTEMPTS && !e->last) {
         sqlite3_stmt *st =
             kg_svc_sql_bind(s, SQL_AGAIN, err, "ti", job->id, (int64_t)job->attempts);
         return kg_svc_sql_done(s, st, NULL, err);

@@ -33,11 +33,15 @@ void kg_svc_worker_drop(struct kg_svc_claimed *c)
     free(c);
 }
 
-/* The service will never take this record. Without an answer the claim would run out, and nobody
- * would learn why: the attempt fails for that reason, which is told once. False: there is none. */
+/* The service will not take this record. Without an answer the claim would run out, and nobody
+ * would learn why: the attempt fails for that reason, which is told once. It is the job's last one
+ * where the record itself was refused, since another judging would end with the same. False: there
+ * is no record. */
 static bool answer_without_record(struct kg_svc_claimed *c, int status)
 {
     char message[80];
+    bool finished =
+        strcmp(json_string_value(json_object_get(c->answer, "outcome")), "finished") == 0;
     if (status == 401 || status == 403 || json_object_del(c->answer, "record") != 0) {
         return false;
     }
@@ -48,6 +52,9 @@ static bool answer_without_record(struct kg_svc_claimed *c, int status)
     json_object_update(c->answer, error);
     json_decref(error);
     json_object_set_new(c->answer, "outcome", json_string("failed"));
+    if (finished && (status == 400 || status == 413)) {
+        json_object_set_new(c->answer, "last", json_true());
+    }
     send_answer(c);
     return true;
 }

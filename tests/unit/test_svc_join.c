@@ -326,6 +326,32 @@ static void a_device_that_is_put_aside_gets_nothing(void **state)
     json_decref(claim);
 }
 
+/* A record that will never be taken costs one judging, not three. */
+static void a_worker_says_that_no_attempt_would_help(void **state)
+{
+    static const char last[] = ", \"error\": \"limit\", \"blame\": \"gym\", \"message\": \"the "
+                               "service refused the record with status 413\", \"last\": %s";
+    char id[32], more[256];
+    (void)state;
+    svc_start("--no-work");
+    hello(200, "a", "\"cpu\"", "");
+    submit(EMPTY, id);
+    json_t *claim = claim_as("a", "\"cpu\"");
+    snprintf(more, sizeof more, last, "1");
+    finish(400, claim, more);
+    snprintf(more, sizeof more, last, "true");
+    finish(200, claim, more);
+    json_decref(claim);
+    json_t *j = job_of(id);
+    assert_string_equal(svc_text(j, "state"), "dead");
+    const json_t *error = json_object_get(j, "error");
+    assert_string_equal(svc_text(error, "code"), "limit");
+    assert_string_equal(svc_text(error, "blame"), "gym");
+    assert_non_null(strstr(svc_text(error, "message"), "413"));
+    json_decref(j);
+    assert_null(claim_as("a", "\"cpu\""));
+}
+
 /* --- workers that are processes --- */
 
 /* Once nothing on this host may write to a file, no attempt can succeed there. */
@@ -649,6 +675,7 @@ int main(void)
     const struct CMUnitTest tests[] = {T(a_job_says_why_it_waits),
                                        T(needs_are_part_of_what_is_asked_for),
                                        T(a_device_that_is_put_aside_gets_nothing),
+                                       T(a_worker_says_that_no_attempt_would_help),
                                        T(two_failed_canaries_put_a_device_aside),
                                        T(a_device_without_facts_judges_nothing),
                                        T(two_configurations_share_no_core),

@@ -551,6 +551,36 @@ static void three_attempts_then_dead(void **state)
     assert_int_equal(end_as(kind->finish, &t, T0), KG_OK);
 }
 
+static void an_attempt_can_be_the_last(void **state)
+{
+    char id[KG_ULID_LEN];
+    struct taken t;
+    int attempts;
+    ending *how = kind->fail;
+    (void)state;
+    add("p", KG_SVC_NORMAL, T0, id);
+    assert_true(claim("a", "", 0, T0, &t));
+    const struct kg_svc_end e = {.id = t.id,
+                                 .claim = t.claim,
+                                 .fence = t.fence,
+                                 .now_ms = T0,
+                                 .error = "limit",
+                                 .blame = "gym",
+                                 .message = "refused",
+                                 .last = true};
+    begin();
+    (void)!how(store, &e, &err);
+    assert_int_equal(commit_one(), KG_OK);
+    assert_int_equal(state_of(id, &attempts), KG_SVC_DEAD);
+    assert_int_equal(attempts, 1);
+    begin();
+    (void)!kind->requeue(store, id, T0, &err);
+    assert_int_equal(commit_one(), KG_OK);
+    assert_true(claim("a", "", 0, T0, &t));
+    assert_int_equal(end_as(kind->fail, &t, T0), KG_OK); /* others are not the last one */
+    assert_int_equal(state_of(id, &attempts), KG_SVC_WAITING);
+}
+
 static void a_cancelled_job_has_ended(void **state)
 {
     char waits[KG_ULID_LEN], runs[KG_ULID_LEN];
@@ -1459,13 +1489,13 @@ static void a_claim_has_a_bound_of_bytes(void **state)
         T(an_owner_fills_its_own_part), T(after_a_refusal_a_chain_ends),                           \
         T(what_is_rolled_back_is_not_there), T(an_old_claim_is_refused),                           \
         T(what_is_not_held_is_known_at_once), T(an_old_answer_ends_no_newer_attempt),              \
-        T(a_renewed_claim_lasts), T(three_attempts_then_dead), T(a_cancelled_job_has_ended),       \
-        T(a_deadline_ends_what_waits), T(a_slot_stays_with_its_problem), T(no_lane_starves),       \
-        T(a_job_goes_where_it_can_run), T(a_device_must_offer_all_that_is_needed),                 \
-        T(a_claim_has_a_bound_of_bytes), T(slots_of_one_claim_spread),                             \
-        T(a_notice_is_kept_until_its_time), T(events_and_lists), T(events_of_ended_jobs_go),       \
-        T(old_events_that_stay_hide_none), T(ends_are_counted), T(kinds_of_ends_are_bounded),      \
-        T(pages_follow_each_other), T(events_are_counted)
+        T(a_renewed_claim_lasts), T(three_attempts_then_dead), T(an_attempt_can_be_the_last),      \
+        T(a_cancelled_job_has_ended), T(a_deadline_ends_what_waits),                               \
+        T(a_slot_stays_with_its_problem), T(no_lane_starves), T(a_job_goes_where_it_can_run),      \
+        T(a_device_must_offer_all_that_is_needed), T(a_claim_has_a_bound_of_bytes),                \
+        T(slots_of_one_claim_spread), T(a_notice_is_kept_until_its_time), T(events_and_lists),     \
+        T(events_of_ended_jobs_go), T(old_events_that_stay_hide_none), T(ends_are_counted),        \
+        T(kinds_of_ends_are_bounded), T(pages_follow_each_other), T(events_are_counted)
 
 int main(void)
 {

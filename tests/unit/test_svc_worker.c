@@ -442,19 +442,26 @@ static void answers_that_are_not_heard_end_its_claims(void **state)
 
 /* --- a service that refuses an answer --- */
 
+enum { REFUSALS = 2 };
+static const int refused_with[REFUSALS] = {413, 404}; /* of each job */
+
 static struct {
-    int given, told, hellos; /* hellos: after an answer */
-    char outcome[2][16], error[16], message[200];
-    bool record[2];
+    int given, hellos; /* hellos: after an answer */
+    struct {
+        int told;
+        char outcome[2][16], error[16], message[200];
+        bool record[2], last[2];
+    } job[REFUSALS];
 } refusal;
 
-/* One job. */
+/* One job after the other. */
 static void on_refusal_claim(struct kg_svc_exchange *x, void *ctx)
 {
     json_t *claims = json_array();
     (void)ctx;
-    if (refusal.given++ == 0) {
-        json_array_append_new(claims, claim_json(JOB, "nothing", false));
+    if (refusal.given < REFUSALS) {
+        char id[] = {(char)('0' + refusal.given++), '\0'};
+        json_array_append_new(claims, claim_json(id, "nothing", false));
     }
     kg_svc_reply_json(x, 200, json_pack("{s:o}", "claims", claims));
 }
@@ -462,16 +469,17 @@ static void on_refusal_claim(struct kg_svc_exchange *x, void *ctx)
 static void on_refusal_finish(struct kg_svc_exchange *x, void *ctx)
 {
     json_t *body = body_of(x);
-    int at = refusal.told++;
+    int job = text_of(body, "id")[0] == '0' ? 0 : 1, at = refusal.job[job].told++;
     (void)ctx;
     if (at < 2) {
-        snprintf(refusal.outcome[at], sizeof refusal.outcome[at], "%s", text_of(body, "outcome"));
-        refusal.record[at] = json_object_get(body, "record") != NULL;
-        snprintf(refusal.error, sizeof refusal.error, "%s", text_of(body, "error"));
-        snprintf(refusal.message, sizeof refusal.message, "%s", text_of(body, "message"));
+        snprintf(refusal.job[job].outcome[at], 16, "%s", text_of(body, "outcome"));
+        refusal.job[job].record[at] = json_object_get(body, "record") != NULL;
+        refusal.job[job].last[at] = json_is_true(json_object_get(body, "last"));
+        snprintf(refusal.job[job].error, 16, "%s", text_of(body, "error"));
+        snprintf(refusal.job[job].message, 200, "%s", text_of(body, "message"));
     }
     json_decref(body);
-    kg_svc_reply_error(x, 413, "too_large", "", "the body is over the limit");
+    kg_svc_reply_error(x, refused_with[job], "refused", "", "the body is refused");
 }
 
 /* A hello each 5 s: whatever is told after an answer comes before the second one. */
@@ -479,14 +487,16 @@ static void on_refusal_hello(struct kg_svc_exchange *x, void *ctx)
 {
     (void)ctx;
     kg_svc_reply_json(x, 200, json_pack("{s:b}", "accepted", 1));
-    refusal.hellos += refusal.told > 0;
+    refusal.hellos += refusal.job[REFUSALS - 1].told > 0;
     if (refusal.hellos == 2) {
         event_base_loopbreak(service.base);
     }
 }
 
 /* The service will not take the record, however often it is sent: it hears why the attempt has
- * none, once. Without that the claim would run out, and the job would end with another reason. */
+ * none, once. Without that the claim would run out, and the job would end with another reason.
+ * Where the record itself is refused, a second judging would be refused like the first. A path that
+ * is not there says nothing of the record: another worker may reach the service. */
 static void a_record_that_is_refused_is_told_as_a_failure(void **state)
 {
     static const struct kg_svc_route routes[] = {
@@ -501,13 +511,19 @@ static void a_record_that_is_refused_is_told_as_a_failure(void **state)
     memset(&refusal, 0, sizeof refusal);
     service.term_ms = 600000;
     serve_worker(routes, sizeof routes / sizeof *routes);
-    assert_int_equal(refusal.told, 2);
-    assert_string_equal(refusal.outcome[0], "finished");
-    assert_true(refusal.record[0]);
-    assert_string_equal(refusal.outcome[1], "failed");
-    assert_false(refusal.record[1]);
-    assert_string_equal(refusal.error, "limit");
-    assert_non_null(strstr(refusal.message, "status 413"));
+    for (int i = 0; i < REFUSALS; i++) {
+        char status[16];
+        snprintf(status, sizeof status, "status %d", refused_with[i]);
+        assert_int_equal(refusal.job[i].told, 2);
+        assert_string_equal(refusal.job[i].outcome[0], "finished");
+        assert_true(refusal.job[i].record[0]);
+        assert_false(refusal.job[i].last[0]);
+        assert_string_equal(refusal.job[i].outcome[1], "failed");
+        assert_false(refusal.job[i].record[1]);
+        assert_int_equal(refusal.job[i].last[1], refused_with[i] == 413);
+        assert_string_equal(refusal.job[i].error, refused_with[i] == 413 ? "limit" : "gym");
+        assert_non_null(strstr(refusal.job[i].message, status));
+    }
 }
 
 /* --- a slot whose problem changes with each job --- */
