@@ -84,49 +84,9 @@ static void on_rested(evutil_socket_t fd, short what, void *arg)
     kg_remote_feed(l->remote);
 }
 
-/* False: it ended without one. */
-static bool send_request(struct kg_remote_link *l, struct kg_remote_task *t)
-{
-    char path[64];
-    struct kg_buf body;
-    struct kg_err e = KG_ERR_INIT;
-    snprintf(path, sizeof path, "/v1/evaluations/%s", t->job);
-    if (t->want != KG_REMOTE_POST) {
-        kg_svc_client_ask(l->client, t->want == KG_REMOTE_GET ? "GET" : "DELETE", path, NULL, 0,
-                          on_answer, l);
-        return true;
-    }
-    kg_buf_init(&body, KG_FRAME_MAX);
-    bool good = kg_remote_body(l->remote, t, &body, &e) == KG_OK;
-    if (good) {
-        kg_svc_client_ask(l->client, "POST", "/v1/evaluations", body.data, body.len, on_answer, l);
-    }
-    kg_buf_deinit(&body);
-    if (!good) {
-        kg_remote_fail(l->remote, t, &e);
-    }
-    return good;
-}
-
-/* The oldest request that may go out. A task whose client is answered needs its job's id first. */
-static struct kg_remote_task *next_task(struct kg_remote *r)
-{
-    struct kg_remote_task *t;
-    for (t = TAILQ_FIRST(&r->todo); t != NULL; t = TAILQ_NEXT(t, todo)) {
-        if (t->there || r->nthere < r->most) {
-            break;
-        }
-    }
-    return t;
-}
-
-static void start_request(struct kg_remote_link *l, struct kg_remote_task *t)
+static void begin(struct kg_remote_link *l, struct kg_remote_task *t)
 {
     struct kg_remote *r = l->remote;
-    if (t->want == KG_REMOTE_DELETE && kg_remote_is_shared(r, t)) {
-        kg_remote_drop(r, t);
-        return;
-    }
     if (!t->there) {
         t->there = true;
         r->nthere++;
@@ -136,8 +96,67 @@ static void start_request(struct kg_remote_link *l, struct kg_remote_task *t)
     t->asking = true;
     t->moved = false;
     l->task = t;
-    if (!send_request(l, t)) {
-        l->task = NULL;
+}
+
+static void ask(struct kg_remote_link *l, struct kg_remote_task *t, const char *method)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/v1/evaluations/%s", t->job);
+    begin(l, t);
+    kg_svc_client_ask(l->client, method, path, NULL, 0, on_answer, l);
+}
+
+/* The service would answer with a job that is about to be cancelled for another task: such a task
+ * is held until that job has ended. */
+static void post(struct kg_remote_link *l, struct kg_remote_task *t)
+{
+    struct kg_buf body;
+    struct kg_err e = KG_ERR_INIT;
+    kg_buf_init(&body, KG_FRAME_MAX);
+    if (kg_remote_body(l->remote, t, &body, &e) != KG_OK) {
+        kg_remote_fail(l->remote, t, &e);
+    } else if (kg_remote_is_cancelled(l->remote, t)) {
+        t->held = true;
+    } else {
+        begin(l, t);
+        kg_svc_client_ask(l->client, "POST", "/v1/evaluations", body.data, body.len, on_answer, l);
+    }
+    kg_buf_deinit(&body);
+}
+
+/* A DELETE that was sent may have been obeyed, so it is sent until it is answered. */
+static void cancel(struct kg_remote_link *l, struct kg_remote_task *t)
+{
+    struct kg_remote *r = l->remote;
+    if (!t->cancels && kg_remote_is_shared(r, t)) {
+        kg_remote_drop(r, t);
+        return;
+    }
+    r->ncancels += !t->cancels;
+    t->cancels = true;
+    ask(l, t, "DELETE");
+}
+
+/* The oldest request that may go out. A task whose client is answered needs its job's id first. */
+static struct kg_remote_task *next_task(struct kg_remote *r)
+{
+    struct kg_remote_task *t;
+    for (t = TAILQ_FIRST(&r->todo); t != NULL; t = TAILQ_NEXT(t, todo)) {
+        if (!t->held && (t->there || r->nthere < r->most)) {
+            break;
+        }
+    }
+    return t;
+}
+
+static void start_request(struct kg_remote_link *l, struct kg_remote_task *t)
+{
+    if (t->want == KG_REMOTE_POST) {
+        post(l, t);
+    } else if (t->want == KG_REMOTE_GET) {
+        ask(l, t, "GET");
+    } else {
+        cancel(l, t);
     }
 }
 

@@ -40,6 +40,8 @@ struct kg_remote_task {
     bool running;   /* as far as events say */
     bool answered;  /* the client has its result; the job is to be cancelled */
     bool left;      /* nobody waits for it, and the job goes on: the answer under way ends it */
+    bool cancels;   /* its DELETE was sent, and no answer says yet what became of the job */
+    bool held;      /* it waits for such an answer, as its job is the same */
     int unreadable; /* times that the service could not read its record */
     int64_t deadline_ns, seen_ns;
     TAILQ_ENTRY(kg_remote_task) todo, all;
@@ -76,7 +78,7 @@ struct kg_remote {
     int most;
     /* tasks */
     struct kg_remote_tasks all, todo; /* todo: they want a request, and have none under way */
-    int nthere, nall;
+    int nthere, nall, ncancels;
     /* jobs that moved before the answer to their submission was read; others' jobs too */
     char early[1024][KG_ULID_LEN];
     size_t nearly;
@@ -117,6 +119,8 @@ void kg_remote_fail(struct kg_remote *r, struct kg_remote_task *t, const struct 
 void kg_remote_drop(struct kg_remote *r, struct kg_remote_task *t);
 /* Has another task, which somebody waits for, the same job? */
 bool kg_remote_is_shared(const struct kg_remote *r, const struct kg_remote_task *t);
+/* Is the job of the task, whose key is known, being cancelled for another one? */
+bool kg_remote_is_cancelled(const struct kg_remote *r, const struct kg_remote_task *t);
 /* Its next request. */
 void kg_remote_want(struct kg_remote *r, struct kg_remote_task *t, enum kg_remote_want want);
 

@@ -13,12 +13,25 @@ enum { LOST_MAX = 100, UNREADABLE_MAX = 10, GRACE_S = 5 };
 
 /* --- the client's side --- */
 
+/* The job of a task that cancelled it has ended: those that are held may ask for their own. */
+static void release(struct kg_remote *r)
+{
+    struct kg_remote_task *t;
+    r->ncancels--;
+    for (t = TAILQ_FIRST(&r->all); t != NULL; t = TAILQ_NEXT(t, all)) {
+        t->held = false;
+    }
+}
+
 void kg_remote_drop(struct kg_remote *r, struct kg_remote_task *t)
 {
     if (t->want != KG_REMOTE_NOTHING && !t->asking) {
         TAILQ_REMOVE(&r->todo, t, todo);
     }
     TAILQ_REMOVE(&r->all, t, all);
+    if (t->cancels) {
+        release(r);
+    }
     r->nthere -= t->there;
     r->nall--;
     json_decref(t->head);
@@ -70,14 +83,30 @@ void kg_remote_add(struct kg_remote *r, struct kg_frame *f)
     kg_remote_want(r, t, KG_REMOTE_POST);
 }
 
+static bool same_job(const struct kg_remote_task *t, const struct kg_remote_task *u)
+{
+    return u != t && u->lost == t->lost && strcmp(u->key, t->key) == 0;
+}
+
 bool kg_remote_is_shared(const struct kg_remote *r, const struct kg_remote_task *t)
 {
     bool named = t->key[0] != '\0', shared = false;
     const struct kg_remote_task *u;
     for (u = TAILQ_FIRST(&r->all); named && !shared && u != NULL; u = TAILQ_NEXT(u, all)) {
-        shared = u != t && !u->answered && u->lost == t->lost && strcmp(u->key, t->key) == 0;
+        shared = !u->answered && same_job(t, u);
     }
     return shared;
+}
+
+bool kg_remote_is_cancelled(const struct kg_remote *r, const struct kg_remote_task *t)
+{
+    bool cancelled = false;
+    const struct kg_remote_task *u;
+    for (u = TAILQ_FIRST(&r->all); r->ncancels > 0 && !cancelled && u != NULL;
+         u = TAILQ_NEXT(u, all)) {
+        cancelled = u->cancels && same_job(t, u);
+    }
+    return cancelled;
 }
 
 /* Nobody waits for it any more: what the service has of it is cancelled there. */
