@@ -19,7 +19,7 @@
 #include "svc/http_private.h"
 
 enum { IDLE_S = 150, BACKLOG = 4096 };
-enum { BODIES_MOST = 1 << 30 }; /* bytes, of all exchanges that are open */
+enum { BODIES_MOST = 1 << 30 }; /* bytes, of all exchanges that are open; as many may be coming */
 enum { PARAMETERS_MOST = 32 };  /* of a query; no route has as many */
 enum { WORKERS_PART = 8 };      /* so much of all exchanges is for workers alone */
 
@@ -347,7 +347,8 @@ enum kg_code kg_svc_http_open(struct event_base *base, const struct kg_svc_http_
         return kg_fail_memory(err, KG_E_HOST, "no memory for an HTTP server");
     }
     evhttp_set_timeout(h->http, options->idle_s > 0 ? options->idle_s : IDLE_S);
-    kg_svc_guard(h->http, options->body_bytes);
+    kg_svc_guard(h->http, options->body_bytes,
+                 options->coming_bytes > 0 ? options->coming_bytes : BODIES_MOST);
     evhttp_set_max_headers_size(h->http, KG_SVC_HEAD_BYTES);
     evhttp_set_max_body_size(h->http, (ev_ssize_t)options->body_bytes);
     evhttp_set_gencb(h->http, on_request, h);

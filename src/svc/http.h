@@ -8,10 +8,10 @@
  * nothing of a body.
  *
  * The server refuses by itself: what is no strict HTTP (400), an unknown path (404), another method
- * (405), a body (413) or headers (431) over the limit, more exchanges or bytes of bodies at once
- * than it holds (503), a missing or wrong token (401), a token without the route's scope (403) or
- * with half of all exchanges (429), and, where no token is asked for, what a page of another site
- * sends (403). */
+ * (405), a body (413) or headers (431) over the limit, more exchanges or bytes at once than it
+ * holds (503; of requests that are not whole the one that began first), a missing or wrong token
+ * (401), a token without the route's scope (403) or with half of all exchanges (429), and, where no
+ * token is asked for, what a page of another site sends (403). */
 #ifndef KG_SVC_HTTP_H
 #define KG_SVC_HTTP_H
 
@@ -71,6 +71,7 @@ struct kg_svc_route {
 struct kg_svc_http_options {
     int fd; /* a socket that listens; taken */
     int64_t body_bytes;
+    size_t coming_bytes; /* of all requests that are not whole yet; 0: 1 GiB */
     size_t most_open; /* exchanges at once, an eighth of them for workers; more are answered 503 */
     int idle_s; /* a connection on which nothing comes or goes for so long is closed; 0: 150 */
     const struct kg_svc_route *routes;

@@ -4,12 +4,17 @@
  * is thrown away until the client closes, so that the answer reaches it: many clients read none
  * before they have sent all. One that sends twice the largest body is reset.
  *
+ * Requests that are not whole yet have no exchange that counts their bytes, so these are counted
+ * here. Where they are too many, the request that began first is closed: a client that sends what
+ * it has is done long before one that holds what it began.
+ *
  * libevent 2.1 tells nobody when a connection ends. So what is known of one is kept by its
  * descriptor, and begun anew with the first bytes of another connection on that descriptor. */
 #include <event2/bufferevent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "svc/http_grammar.h"
 #include "svc/http_private.h"
@@ -20,6 +25,9 @@ struct seen {
     struct kg_svc_grammar grammar;
     bufferevent_data_cb of_evhttp; /* its callback; another one: it is no HTTP any more */
     size_t thrown;
+    ino_t socket;   /* which socket had the descriptor */
+    size_t coming;  /* bytes of a request that is not whole yet; 0: there is none */
+    uint64_t begun; /* the number of that request */
 };
 
 /* Descriptors are the process's, so this is, too. */
@@ -27,6 +35,8 @@ static struct {
     struct seen *seen; /* [n] */
     size_t n;
     int64_t body_max;
+    size_t coming, coming_max;
+    uint64_t begun;
 } all;
 
 static struct seen *slot(int fd)
@@ -89,6 +99,57 @@ static void throw_away(struct bufferevent *b, struct seen *s, struct evbuffer *i
     }
 }
 
+/* --- requests that are not whole yet --- */
+
+static ino_t socket_of(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+static void count(struct seen *s, size_t coming)
+{
+    if (s->coming == 0 && coming > 0) {
+        s->begun = ++all.begun;
+    }
+    all.coming += coming - s->coming;
+    s->coming = coming;
+}
+
+/* The request that began first; NULL: there are no two. */
+static struct seen *first_of_several(void)
+{
+    struct seen *first = NULL;
+    int n = 0;
+    for (struct seen *s = all.seen; s < all.seen + all.n; s++) {
+        if (s->coming > 0) {
+            n++;
+            first = first == NULL || s->begun < first->begun ? s : first;
+        }
+    }
+    return n > 1 ? first : NULL;
+}
+
+/* Each of them is bounded, so the last one stays. Its end gives the memory back. */
+static void make_room(void)
+{
+    static const struct kg_svc_grammar_refusal busy = {
+        .status = 503,
+        .reason = "Service Unavailable",
+        .code = "busy",
+        .message = "too many bytes of requests that are not whole: send it again"};
+    struct seen *s;
+    while (all.coming > all.coming_max && (s = first_of_several()) != NULL) {
+        int fd = (int)(s - all.seen);
+        count(s, 0);
+        if (socket_of(fd) == s->socket) { /* else it has ended, unseen */
+            s->grammar.refusal = busy;
+            answer(fd, &busy);
+            shutdown(fd, SHUT_RD);
+        }
+    }
+}
+
 static void on_bytes(struct evbuffer *in, const struct evbuffer_cb_info *info, void *arg)
 {
     struct bufferevent *b = arg;
@@ -110,7 +171,11 @@ static void on_bytes(struct evbuffer *in, const struct evbuffer_cb_info *info, v
         const struct timeval linger = {.tv_sec = LINGER_S, .tv_usec = 0};
         answer(fd, &s->grammar.refusal);
         bufferevent_set_timeouts(b, &linger, &linger);
+        count(s, 0);
         throw_away(b, s, in);
+    } else {
+        count(s, s->grammar.state == 0 ? 0 : s->coming + info->n_added);
+        make_room();
     }
 }
 
@@ -122,7 +187,8 @@ static void on_first_bytes(struct evbuffer *in, const struct evbuffer_cb_info *i
         return;
     }
     struct seen *s = slot(fd);
-    *s = (struct seen){.grammar = {.body_max = all.body_max}};
+    count(s, 0);
+    *s = (struct seen){.grammar = {.body_max = all.body_max}, .socket = socket_of(fd)};
     bufferevent_getcb(b, &s->of_evhttp, NULL, NULL, NULL);
     evbuffer_remove_cb(in, on_first_bytes, b);
     evbuffer_add_cb(in, on_bytes, b);
@@ -139,8 +205,9 @@ static struct bufferevent *on_connection(struct event_base *base, void *arg)
     return b;
 }
 
-void kg_svc_guard(struct evhttp *http, int64_t body_max)
+void kg_svc_guard(struct evhttp *http, int64_t body_max, size_t coming_max)
 {
     all.body_max = body_max;
+    all.coming_max = coming_max;
     evhttp_set_bevcb(http, on_connection, NULL);
 }

@@ -62,8 +62,9 @@ bool kg_svc_path_fits(const char *pattern, const char *const *segment, size_t n,
                       const char *arg[KG_SVC_ARGS], char *room);
 
 /* Puts the grammar (http_grammar.h) in front of a server: what it refuses is answered 400, 405, 413
- * or 431 and closed. A connection whose buffers get other callbacks than evhttp's is left alone. */
-void kg_svc_guard(struct evhttp *http, int64_t body_max);
+ * or 431 and closed. A connection whose buffers get other callbacks than evhttp's is left alone.
+ * coming_max: bytes of requests that are not whole; where more come, some are answered 503. */
+void kg_svc_guard(struct evhttp *http, int64_t body_max, size_t coming_max);
 
 /* Does a page of another site send it? True where its Host is neither an address nor `localhost`,
  * and where it has an Origin other than http://HOST. What is bound is always an address. */

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <event2/event.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -365,6 +366,86 @@ static void a_stream_lives_as_long_as_its_client(void **state)
     event_base_free(p.base);
 }
 
+/* --- requests that are not whole --- */
+
+enum { COMING = 40000, PIECE = 10000, HALVES = 12 };
+
+static void on_post(struct kg_svc_exchange *x, void *ctx)
+{
+    (void)ctx;
+    kg_svc_reply(x, 200, "text/plain", "", 0);
+}
+
+static int begin_request(const struct sockaddr_in *at)
+{
+    static char body[PIECE];
+    static const char head[] =
+        "POST /s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10001\r\n\r\n";
+    int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(s, (const struct sockaddr *)at, sizeof *at), 0);
+    assert_int_equal(send(s, head, sizeof head - 1, MSG_NOSIGNAL), sizeof head - 1);
+    assert_int_equal(send(s, body, sizeof body, MSG_NOSIGNAL), sizeof body);
+    return s;
+}
+
+/* The status of what has come; 0: nothing; -1: the connection was closed without an answer. */
+static int status_at(int s)
+{
+    char text[64] = "";
+    ssize_t n = recv(s, text, sizeof text - 1, MSG_DONTWAIT);
+    return n > 12 ? atoi(text + 9) : n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? 0 : -1;
+}
+
+/* Whoever begins many requests and ends none loses the first of them, and holds up nobody. Those
+ * whose client has gone count no more. */
+static void half_sent_bodies_have_a_bound(void **state)
+{
+    static const struct kg_svc_route routes[] = {{"POST", "/s", KG_SVC_OPEN, on_post}};
+    struct played p = {.base = event_base_new()};
+    struct sockaddr_in at;
+    socklen_t n = sizeof at;
+    struct kg_svc_http *http;
+    struct kg_err err = KG_ERR_INIT;
+    int fd, s[HALVES];
+    (void)state;
+    assert_int_equal(kg_svc_listen("127.0.0.1", 0, &fd, &err), KG_OK);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &n), 0);
+    const struct kg_svc_http_options o = {.fd = fd,
+                                          .body_bytes = 1 << 20,
+                                          .coming_bytes = COMING,
+                                          .most_open = 64,
+                                          .routes = routes,
+                                          .nroutes = 1};
+    assert_int_equal(kg_svc_http_open(p.base, &o, &http, &err), KG_OK);
+    struct event *tick = event_new(p.base, -1, EV_PERSIST, on_tick, &p);
+    event_add(tick, &(struct timeval){.tv_usec = 100000});
+    for (int i = 0; i < HALVES; i++) { /* their clients go, and one is there at a time */
+        s[0] = begin_request(&at);
+        play(&p, 1);
+        assert_int_equal(status_at(s[0]), 0);
+        close(s[0]);
+        play(&p, 1);
+    }
+    for (int i = 0; i < HALVES; i++) {
+        s[i] = begin_request(&at);
+        play(&p, 1);
+    }
+    play(&p, 2);
+    for (int i = 0; i < HALVES; i++) {
+        assert_int_equal(status_at(s[i]), i < HALVES - COMING / PIECE + 1 ? 503 : 0);
+    }
+    assert_int_equal(send(s[HALVES - 1], "x", 1, MSG_NOSIGNAL), 1); /* the last byte of it */
+    play(&p, 2);
+    assert_int_equal(status_at(s[HALVES - 1]), 200);
+    assert_int_equal(status_at(s[HALVES - 2]), 0);
+    for (int i = 0; i < HALVES; i++) {
+        close(s[i]);
+    }
+    event_free(tick);
+    kg_svc_http_close(http);
+    event_base_free(p.base);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)
 
 int main(void)
@@ -376,6 +457,7 @@ int main(void)
         cmocka_unit_test(what_is_no_http_is_refused),
         cmocka_unit_test(limits_have_statuses_of_their_own),
         cmocka_unit_test(a_stream_lives_as_long_as_its_client),
+        cmocka_unit_test(half_sent_bodies_have_a_bound),
         T(a_service_refuses_and_closes),
         T(nothing_is_hidden_behind_a_refusal),
         T(good_requests_share_a_connection),
