@@ -30,6 +30,7 @@ if [ "$mode" = quick ]; then
   run bench_svc_workers sqlite 2 2 4
   [ $redis = no ] || run bench_svc_workers redis 2 10 4 200 2
   run bench_svc_idle 50 2000 1
+  run bench_svc_lanes sqlite 500 5
 else
   run bench_svc_batch 100 2 3
   run bench_svc_batch 500 2 5 empty
@@ -38,6 +39,8 @@ else
   [ $redis = no ] || run bench_svc_workers redis 20
   [ $redis = no ] || run bench_svc_workers redis 120 1000 16 8000 2
   run bench_svc_idle
+  run bench_svc_lanes sqlite
+  [ $redis = no ] || run bench_svc_lanes redis
 fi
 rm -f "$out/svc.last"
 [ ${#failed[@]} -eq 0 ] || { echo "bench: failed: ${failed[*]}" >&2; exit 1; }

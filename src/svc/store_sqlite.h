@@ -21,7 +21,11 @@ enum sql {
     SQL_TASK_ADD,
     SQL_TASK_DROP,
     SQL_EVENT,
-    SQL_LANES,
+    SQL_LANES_NEXT,
+    SQL_LANES_DUE,
+    SQL_LANES_FREE,
+    SQL_LANES_HELD,
+    SQL_LANES_NAMED,
     SQL_FIRST,
     SQL_CLAIM,
     SQL_SERVED,
@@ -85,7 +89,7 @@ enum sql {
     SQL_N
 };
 extern const char *const kg_svc_sql[SQL_N];
-enum { KG_SVC_SCHEMA = 6 };
+enum { KG_SVC_SCHEMA = 7 };
 /* Step i leads from schema i to i + 1. A step is never changed once it was published. */
 extern const char *const kg_svc_sql_steps[KG_SVC_SCHEMA];
 /* Brings a database to schema n by the steps that it lacks, each in a transaction of its own.

@@ -113,8 +113,39 @@ static const char owners[] =
     " DELETE FROM owners WHERE name=new.owner AND waiting=0; END;"
     "CREATE INDEX trajectories_group ON trajectories(grp,id) WHERE grp<>'';";
 
-const char *const kg_svc_sql_steps[KG_SVC_SCHEMA] = {first,   trajectories, tallies,
-                                                     notices, counters,     owners};
+/* What a claim looks for in lanes, so that it need not look at all of them: the oldest job of each,
+ * and how many jobs of its name run, whatever their priority. */
+static const char sought[] =
+    "ALTER TABLE lanes ADD COLUMN first TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE lanes ADD COLUMN holders INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE lanes SET"
+    " first=coalesce((SELECT min(id) FROM jobs INDEXED BY jobs_waiting"
+    "  WHERE lane=lanes.id AND state=0),''),"
+    " holders=(SELECT sum(running) FROM lanes b WHERE b.name=lanes.name);"
+    "CREATE INDEX lanes_due ON lanes(device,priority,served) WHERE waiting>0;"
+    "CREATE INDEX lanes_free ON lanes(device,priority,first) WHERE waiting>0 AND holders=0;"
+    "CREATE INDEX lanes_held ON lanes(device,priority) WHERE waiting>0 AND holders>0;"
+    "DROP TRIGGER job_new;"
+    "DROP TRIGGER job_moved;"
+    "CREATE TRIGGER job_new AFTER INSERT ON jobs BEGIN"
+    " UPDATE states SET n=n+1 WHERE state=new.state;"
+    " UPDATE lanes SET waiting=waiting+1,"
+    "  first=CASE WHEN waiting=0 OR new.id<first THEN new.id ELSE first END"
+    "  WHERE id=new.lane; END;"
+    "CREATE TRIGGER job_moved AFTER UPDATE OF state ON jobs WHEN old.state<>new.state BEGIN"
+    " UPDATE states SET n=n-1 WHERE state=old.state;"
+    " UPDATE states SET n=n+1 WHERE state=new.state;"
+    " UPDATE lanes SET waiting=waiting+(new.state=0)-(old.state=0),"
+    "  running=running+(new.state=1)-(old.state=1),"
+    "  first=coalesce((SELECT min(id) FROM jobs INDEXED BY jobs_waiting"
+    "   WHERE lane=new.lane AND state=0),'')"
+    "  WHERE id=new.lane;"
+    " UPDATE lanes SET holders=holders+(new.state=1)-(old.state=1)"
+    "  WHERE name=(SELECT name FROM lanes WHERE id=new.lane);"
+    " DELETE FROM lanes WHERE id=new.lane AND waiting=0 AND running=0; END;";
+
+const char *const kg_svc_sql_steps[KG_SVC_SCHEMA] = {first,    trajectories, tallies, notices,
+                                                     counters, owners,       sought};
 
 #define COLUMNS                                                                                    \
     "id,key,body_hash,device,configuration,problem,priority,deadline,batch,batch_at,state,"        \
@@ -129,6 +160,9 @@ const char *const kg_svc_sql_steps[KG_SVC_SCHEMA] = {first,   trajectories, tall
     "SELECT " COLUMNS " FROM jobs WHERE " by " AND (?1<0 OR state=?1)"                             \
     " AND (?2='' OR problem=?2) AND (?3='' OR verdict=?3) AND (?4='' OR batch=?4)" BELOW(          \
         "?5") " ORDER BY id DESC LIMIT ?6"
+
+#define LANES   "SELECT id,name,priority,waiting,served,device,holders,first FROM lanes "
+#define OF_KIND "WHERE device=?1 AND priority=?2 AND waiting>0"
 
 #define TRAJ                                                                                       \
     "SELECT id,key,body_hash,problem,grp,most,idle,created,due,segment,offset,len,sum,turns,seq,"  \
@@ -146,20 +180,28 @@ const char *const kg_svc_sql[SQL_N] = {
     [SQL_KEY_DROP] = "UPDATE jobs SET key='' WHERE id=?1",
     [SQL_WAITING] = "SELECT n FROM states WHERE state=0",
     [SQL_WAITING_OF] = "SELECT waiting FROM owners WHERE name=?1",
-    [SQL_LANE] = "INSERT INTO lanes(name,device,priority,waiting,running,served)"
-                 " VALUES(?1,?2,?3,0,0,?4) ON CONFLICT(name,priority) DO UPDATE SET"
+    [SQL_LANE] = "INSERT INTO lanes(name,device,priority,waiting,running,served,holders)"
+                 " VALUES(?1,?2,?3,0,0,?4,"
+                 "(SELECT coalesce(sum(running),0) FROM lanes b WHERE b.name=?1)) ON "
+                 "CONFLICT(name,priority) DO UPDATE SET"
                  " served=CASE WHEN waiting=0 THEN excluded.served ELSE served END RETURNING id",
     [SQL_SUBMIT] = "INSERT INTO jobs VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,0,0,0,'','',0,?12,"
                    "0,0,'',0,0,'','','','','','',?13)",
     [SQL_TASK_ADD] = "INSERT INTO tasks VALUES(?1,?2)",
     [SQL_TASK_DROP] = "DELETE FROM tasks WHERE id=?1",
     [SQL_EVENT] = "INSERT INTO events(ms,id,type,detail) VALUES(?1,?2,?3,?4)",
-    [SQL_LANES] = "SELECT id,name,priority,waiting,served,device,"
-                  "(SELECT sum(running) FROM lanes b WHERE b.name=lanes.name),"
-                  "(SELECT min(id) FROM jobs INDEXED BY jobs_waiting"
-                  " WHERE lane=lanes.id AND state=0)"
-                  " FROM lanes WHERE waiting>0",
-    [SQL_FIRST] = "SELECT min(id) FROM jobs INDEXED BY jobs_waiting WHERE lane=?1 AND state=0",
+    [SQL_LANES_NEXT] = "SELECT * FROM (SELECT device,priority FROM lanes INDEXED BY lanes_due"
+                       " WHERE waiting>0 AND device=?1 AND priority>?2 ORDER BY priority LIMIT 1)"
+                       " UNION ALL"
+                       " SELECT * FROM (SELECT device,priority FROM lanes INDEXED BY lanes_due"
+                       " WHERE waiting>0 AND device>?1 ORDER BY device,priority LIMIT 1) LIMIT 1",
+    [SQL_LANES_DUE] = LANES "INDEXED BY lanes_due " OF_KIND " AND served<=?3"
+                            " ORDER BY served LIMIT ?4",
+    [SQL_LANES_FREE] = LANES "INDEXED BY lanes_free " OF_KIND " AND holders=0"
+                             " ORDER BY first LIMIT ?3",
+    [SQL_LANES_HELD] = LANES "INDEXED BY lanes_held " OF_KIND " AND holders>0",
+    [SQL_LANES_NAMED] = LANES "WHERE name=?1 AND waiting>0",
+    [SQL_FIRST] = "SELECT first FROM lanes WHERE id=?1",
     [SQL_CLAIM] = "UPDATE jobs SET state=1,attempts=attempts+1,fence=fence+1,claim=?2,worker=?3,"
                   "claim_until=?4,started=?5 WHERE id=?1 AND state=0",
     [SQL_SERVED] = "UPDATE lanes SET served=?2 WHERE id=?1",

@@ -1141,8 +1141,14 @@ static const struct plan {
 } plans[] = {
     {SQL_BY_KEY, "jobs USING INDEX jobs_key (key=?)"},
     {SQL_TASK_DROP, "tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"},
-    {SQL_LANES, "jobs USING INDEX jobs_waiting (lane=?)"},
-    {SQL_FIRST, "jobs USING INDEX jobs_waiting (lane=?)"},
+    {SQL_LANES_NEXT, "lanes USING INDEX lanes_due (device=? AND priority>?)|lanes USING INDEX "
+                     "lanes_due (device>?)"},
+    {SQL_LANES_DUE, "lanes USING INDEX lanes_due (device=? AND priority=? AND served<?)"},
+    {SQL_LANES_FREE, "lanes USING INDEX lanes_free (device=? AND priority=?)"},
+    {SQL_LANES_HELD, "lanes USING INDEX lanes_held (device=? AND priority=?)"},
+    {SQL_LANES_NAMED, "lanes USING INDEX sqlite_autoindex_lanes_1 (name=?)"},
+    {SQL_FIRST, "lanes USING INTEGER PRIMARY KEY (rowid=?)"},
+    {SQL_SERVED, "lanes USING INTEGER PRIMARY KEY (rowid=?)"},
     {SQL_CLAIM, "jobs USING PRIMARY KEY (id=?)"},
     {SQL_JOB, "jobs USING PRIMARY KEY (id=?)"},
     {SQL_TASK, "tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"},
@@ -1180,7 +1186,8 @@ static const struct plan {
     {SQL_LIST_BATCH, "jobs USING INDEX jobs_batch (batch=? AND batch_at>?)"},
     {SQL_EVENTS, "events USING INTEGER PRIMARY KEY (rowid>?)"},
     {SQL_EVENTS_OF, "events USING INDEX events_of (id=? AND seq>?)"},
-    {SQL_OLDEST, "jobs USING INDEX jobs_oldest"}, /* the first row of it */
+    {SQL_COUNTERS, "lanes USING INDEX lanes_due"}, /* all that wait, counted */
+    {SQL_OLDEST, "jobs USING INDEX jobs_oldest"},  /* the first row of it */
     {SQL_TRAJ_GET, "trajectories USING PRIMARY KEY (id=?)"},
     {SQL_TURNS, "turns USING PRIMARY KEY (trajectory=? AND n>?)"},
     {SQL_TRAJ_LIST, "trajectories USING PRIMARY KEY (id<?)"},
@@ -1193,8 +1200,8 @@ static const struct plan {
 /* Is the table, or alias, of a plan's line one that grows with jobs? */
 static bool grows(const char *name)
 {
-    static const char *const tables[] = {"jobs",         "tasks", "events", "turns",
-                                         "trajectories", "e",     "j",      NULL};
+    static const char *const tables[] = {"jobs", "tasks", "events", "turns", "trajectories",
+                                         "e",    "j",     "lanes",  NULL};
     for (size_t i = 0; tables[i] != NULL; i++) {
         size_t n = strlen(tables[i]);
         if (strncmp(name, tables[i], n) == 0 && (name[n] == ' ' || name[n] == '\0')) {
