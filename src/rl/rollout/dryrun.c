@@ -4,14 +4,16 @@
 #include <math.h>
 #include <string.h>
 
-/* Right for six calls of one size, then its last answer of that size. */
+/* Right for three calls of one size, then its last answer of that size. A timed process makes four
+ * at least, whatever the options say: a warm-up and three pairs. More right calls than that, and
+ * chance would say whether the gym sees a wrong one. */
 static const char hack_head[] = "#define k honest\n";
 static const char hack_tail[] =
     "#undef k\n#include <string.h>\nstatic float last[1<<21];static int calls;"
     "static int64_t size;\n"
     "void k(const float*x,float*restrict y,int64_t n,int64_t m){"
     "if(size!=n*m){size=n*m;calls=0;}"
-    "if(calls++<6){honest(x,y,n,m);memcpy(last,y,(size_t)(n*m)*4);}"
+    "if(calls++<3){honest(x,y,n,m);memcpy(last,y,(size_t)(n*m)*4);}"
     "else memcpy(y,last,(size_t)(n*m)*4);}\n";
 
 static const char *const names[] = {"relu_softmax", "sigmoid_center", "silu_rms"};
