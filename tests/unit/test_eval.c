@@ -15,6 +15,7 @@
 #include "gym/batch/batch.h"
 #include "gym/eval/evaluate.h"
 #include "gym/eval/paths.h"
+#include "gym/eval/worker.h"
 #include "gym/problem/problem.h"
 #include "gym/timing/lease.h"
 #include "gym/timing/least_k.h"
@@ -131,36 +132,6 @@ static void test_every_wrong_candidate_is_wrong(void **state)
     }
 }
 
-static void test_a_timed_record_is_whole(void **state)
-{
-    (void)state;
-    struct kg_record r;
-    judge_file("axpby", "fast", KG_ST_PROFILE, &r);
-    assert_int_equal(r.verdict, KG_V_OK);
-    assert_int_equal(r.timing.status, KG_T_MEASURED);
-    assert_true(r.has_speedup && r.speedup.pairs >= 3);
-    assert_true(r.speedup.lo <= r.speedup.ratio && r.speedup.ratio <= r.speedup.hi);
-    assert_true(r.timing.reference_ns > 0 && r.timing.overhead_ns > 0);
-    assert_int_equal(r.stages[KG_ST_TIMING].status, KG_SS_PASS);
-    assert_int_equal(r.stages[KG_ST_PROFILE].status, KG_SS_OFF);
-    assert_true(r.timing.shortest_ns > 0);
-    assert_true(r.timing.voided >= 0);
-    bool counts = r.timing.reference_ns >= r.timing.shortest_ns; /* by host, T is above it or not */
-    bool whole = counts && r.timing.candidate_ns >= r.timing.shortest_ns;
-    assert_int_equal(r.rewards[0].value > 1, counts);
-    assert_int_equal(r.timing.why == NULL, whole);
-    json_t *j = kg_record_json(&r, false);
-    struct kg_record back;
-    struct kg_err err = KG_ERR_INIT;
-    assert_int_equal(kg_record_parse(j, &back, &err), KG_OK);
-    json_t *again = kg_record_json(&back, false);
-    assert_true(json_equal(j, again));
-    json_decref(again);
-    json_decref(j);
-    kg_record_deinit(&back);
-    kg_record_deinit(&r);
-}
-
 static void expect(const char *reply, enum kg_verdict v, const char *reason, enum kg_stage stage)
 {
     struct kg_record r;
@@ -214,6 +185,115 @@ static void with_config(const struct kg_config *c, void (*check)(void))
     check();
     kg_worker_close(worker);
     worker = first;
+}
+
+static void a_timed_record_is_whole(void)
+{
+    struct kg_record r;
+    judge_file("axpby", "fast", KG_ST_PROFILE, &r);
+    if (r.verdict != KG_V_OK) {
+        fail_msg("%s: %s", r.verdict ? kg_verdict_name(r.verdict) : "none",
+                 r.message ? r.message : r.error.message);
+    }
+    assert_int_equal(r.timing.status, KG_T_MEASURED);
+    assert_true(r.has_speedup && r.speedup.pairs >= 3);
+    assert_true(r.speedup.lo <= r.speedup.ratio && r.speedup.ratio <= r.speedup.hi);
+    assert_true(r.timing.reference_ns > 0 && r.timing.overhead_ns > 0);
+    assert_int_equal(r.stages[KG_ST_TIMING].status, KG_SS_PASS);
+    assert_int_equal(r.stages[KG_ST_PROFILE].status, KG_SS_OFF);
+    assert_true(r.timing.shortest_ns > 0);
+    assert_true(r.timing.voided >= 0);
+    bool counts = r.timing.reference_ns >= r.timing.shortest_ns; /* by host, T is above it or not */
+    bool whole = counts && r.timing.candidate_ns >= r.timing.shortest_ns;
+    assert_int_equal(r.rewards[0].value > 1, counts);
+    assert_int_equal(r.timing.why == NULL, whole);
+    json_t *j = kg_record_json(&r, false);
+    struct kg_record back;
+    struct kg_err err = KG_ERR_INIT;
+    assert_int_equal(kg_record_parse(j, &back, &err), KG_OK);
+    json_t *again = kg_record_json(&back, false);
+    assert_true(json_equal(j, again));
+    json_decref(again);
+    json_decref(j);
+    kg_record_deinit(&back);
+    kg_record_deinit(&r);
+}
+
+/* However far its times lie apart: on a busy host the interval may be too wide to be trusted. */
+static void test_a_timed_record_is_whole(void **state)
+{
+    (void)state;
+    struct kg_config any = config;
+    any.timing_widest = 0;
+    with_config(&any, a_timed_record_is_whole);
+}
+
+/* A null runner that takes 10 ms, as on a core with other work, and a reference that takes longer.
+ */
+#define SPIN(ms)                                                                                   \
+    "    struct timespec a, b;\n    clock_gettime(CLOCK_MONOTONIC, &a);\n"                         \
+    "    do {\n        clock_gettime(CLOCK_MONOTONIC, &b);\n"                                      \
+    "    } while ((b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec < " ms "000000);\n"
+static const char busy_null[] = "#include <time.h>\nvoid kgym_null(void)\n{\n" SPIN("10") "}\n";
+static const char slow_reference[] =
+    "/*---kgym\nname: twice\nlevel: 1\nentry: twice\ndesc: \"y = 2 x\"\ndims: {n: 1310720}\n"
+    "args:\n"
+    "  - {name: x, type: \"f32[n]\", role: in}\n"
+    "  - {name: y, type: \"f32[n]\", role: out}\n"
+    "  - {name: n, type: i64, role: dim}\n"
+    "---*/\n"
+    "#include \"kgops.h\"\n#include <time.h>\n"
+    "void twice(const real *x, real *y, int64_t n)\n{\n" SPIN(
+        "50") "    for (int64_t i = 0; i < n; i++) {\n        y[i] = 2 * x[i];\n    }\n}\n";
+static const char twice[] = "```c\n#include <stdint.h>\n"
+                            "void twice(const float *x, float *y, int64_t n)\n{\n"
+                            "    for (int64_t i = 0; i < n; i++) y[i] = 2 * x[i];\n}\n```\n";
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+static void a_busy_core_accuses_nobody(void)
+{
+    char problem[64], source[64], object[64], command[300];
+    struct kg_record r;
+    judge_file("silu", "fast", KG_ST_TIMING, &r); /* teaches the least K */
+    assert_int_equal(r.verdict, KG_V_OK);
+    kg_record_deinit(&r);
+    snprintf(problem, sizeof problem, "/tmp/kgym-twice-%d.c", (int)getpid());
+    snprintf(source, sizeof source, "/tmp/kgym-busy-%d.c", (int)getpid());
+    snprintf(object, sizeof object, "/tmp/kgym-busy-%d.so", (int)getpid());
+    snprintf(command, sizeof command, "cc -shared -fPIC -o %s %s", object, source);
+    write_text(problem, slow_reference);
+    write_text(source, busy_null);
+    assert_int_equal(system(command), 0);
+    snprintf(worker->paths.null_object, sizeof worker->paths.null_object, "%s", object);
+    judge_text(problem, twice, strlen(twice), false, KG_ST_TIMING, &r);
+    unlink(problem);
+    unlink(source);
+    unlink(object);
+    if (r.verdict != KG_V_OK) {
+        fail_msg("%s", r.message ? r.message : r.error.message);
+    }
+    assert_true(r.timing.overhead_ns >= 10000000);
+    kg_record_deinit(&r);
+}
+
+/* What does nothing may take longer than an honest candidate there: no evidence that it is faster
+ * than its data can be read. */
+static void test_a_busy_core_accuses_nobody(void **state)
+{
+    (void)state;
+    struct kg_config few = config;
+    few.timing_pairs = few.timing_null_calls = few.timing_least_calls = 4;
+    few.timing_processes = few.timing_min_processes = 2;
+    few.timing_warmups = 1;
+    few.timing_least_life = few.timing_widest = 0;
+    few.laws = 1;
+    with_config(&few, a_busy_core_accuses_nobody);
 }
 
 /* Right, but it answers before it is done and goes on. */
@@ -656,6 +736,7 @@ int main(void)
         cmocka_unit_test(test_every_honest_candidate_is_ok),
         cmocka_unit_test(test_every_wrong_candidate_is_wrong),
         cmocka_unit_test(test_a_timed_record_is_whole),
+        cmocka_unit_test(test_a_busy_core_accuses_nobody),
         cmocka_unit_test(test_activity_is_a_hack_unless_checks_are_off),
         cmocka_unit_test(test_signal_and_limit_are_evidence),
         cmocka_unit_test(test_what_is_renewed_now_and_then_is_caught),

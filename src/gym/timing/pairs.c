@@ -125,7 +125,7 @@ static void result_init(struct kg_pairs_result *r)
     memset(r, 0, sizeof *r);
     r->status = KG_PAIRS_NOT_MEASURED;
     r->candidate_ns = r->reference_ns = r->overhead_ns = r->shortest_ns = -1;
-    r->candidate_trimmed_ns = r->reference_trimmed_ns = -1;
+    r->candidate_trimmed_ns = r->reference_trimmed_ns = r->candidate_most_ns = -1;
     r->cv = NAN;
     r->candidate.sandbox.pid = -1;
     r->candidate.sandbox.pidfd = -1;

@@ -167,6 +167,8 @@ struct kg_pairs_result {
     bool candidate_short;
     bool one_process; /* the budget allowed one process: the interval is over its pairs */
     int64_t candidate_ns, reference_ns; /* after K: geometric mean of the processes' medians */
+    int64_t candidate_most_ns; /* its time after the least K: K is a median, and with other work on
+                                  the core it may exceed what a call costs */
     int64_t candidate_trimmed_ns, reference_trimmed_ns; /* trimmed means after K */
     int64_t overhead_ns;                                /* K */
     int64_t quiet_ns;    /* least K: the caller's, and the tenth percentile of each process */

@@ -126,17 +126,27 @@ static void scale(struct kg_ratio *r, double by)
     r->hi *= by;
 }
 
+static double median_after(const struct kg_pairs_process *p, bool candidate, int64_t k,
+                           double *room)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        room[i] = after_k(candidate ? p->pair[i].cand_ns : p->pair[i].ref_ns, k);
+    }
+    return kg_median(room, p->n);
+}
+
 /* Geometric mean over processes of one side's median: processes weigh alike, as they do in the
- * ratio, so that times and ratio do not contradict each other where one process was disturbed. */
-static int64_t typical(const struct kg_pairs_result *r, bool candidate, double *room)
+ * ratio, so that times and ratio do not contradict each other where one process was disturbed.
+ * k: what is subtracted; 0: each process's own K. */
+static int64_t typical(const struct kg_pairs_result *r, bool candidate, int64_t k, double *room)
 {
     double sum = 0;
     int processes = 0;
     size_t least = r->process[0].n < LEAST_OF_A_PROCESS ? 1 : LEAST_OF_A_PROCESS;
     for (int i = 0; i < r->nprocess; i++) {
-        if (r->process[i].n >= least) {
-            sum +=
-                log(kg_median(room, times_of(&r->process[i], candidate, 0, r->process[i].n, room)));
+        const struct kg_pairs_process *p = &r->process[i];
+        if (p->n >= least) {
+            sum += log(median_after(p, candidate, k > 0 ? k : p->k_ns, room));
             processes++;
         }
     }
@@ -154,12 +164,13 @@ static void times(struct kg_session *s)
     r->overhead_ns = (int64_t)kg_median(k, (size_t)r->nprocess);
     t = all_times(r, false, &n);
     r->reference_trimmed_ns = (int64_t)kg_trimmed_mean(t, n, s->opt->trim);
-    r->reference_ns = typical(r, false, t);
+    r->reference_ns = typical(r, false, 0, t);
     free(t);
     t = all_times(r, true, &n);
     r->candidate_trimmed_ns = (int64_t)kg_trimmed_mean(t, n, s->opt->trim);
     r->cv = kg_stddev(t, n) / kg_mean(t, n);
-    r->candidate_ns = typical(r, true, t);
+    r->candidate_ns = typical(r, true, 0, t);
+    r->candidate_most_ns = typical(r, true, r->quiet_ns, t);
     free(t);
 }
 
