@@ -159,7 +159,7 @@ static struct kgym_result *must(struct kgym_pool *p, uint64_t id)
 
 static void a_task_outlives_the_cancelled_job_of_an_equal_one(void **state)
 {
-    struct sockaddr_in a;
+    struct sockaddr_in a = {0};
     socklen_t len = sizeof a;
     struct kg_err e = KG_ERR_INIT;
     int fd, pipe_of[2];
