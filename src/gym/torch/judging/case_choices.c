@@ -53,11 +53,11 @@ static enum kg_code ask(struct kg_worker *w, struct kg_tinstance *s, struct kg_t
                         enum kg_dj_choice what, bool *flag, struct kg_err *err)
 {
     struct kg_dj_report rep = {.said = KG_TA_OK};
-    struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_OTHER, KG_TF_ROUND_BY(n));
     *flag = false;
     if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
         return err->code;
     }
+    struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_OTHER, KG_TF_ROUND_BY(n));
     if (kg_treference_ask(w, s, call, "a call, rounded otherwise", &rep, err) != KG_OK) {
         return kg_tchoices_unanswered(s, &rep, err);
     }
@@ -146,10 +146,10 @@ static enum kg_code tails(struct kg_worker *w, struct kg_tinstance *s, struct kg
     for (int n = 1; n <= KG_TCHOICES_FIRST && !j->compare.pass; n++) {
         struct kg_dj_report rep = {.said = KG_TA_OK};
         struct kg_dj_judgement own;
-        struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_CANDIDATE, KG_TF_ROUND_BY(n));
         if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
             return err->code;
         }
+        struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_CANDIDATE, KG_TF_ROUND_BY(n));
         if (kg_treference_ask(w, s, call, "a call, rounded otherwise", &rep, err) != KG_OK) {
             return kg_tchoices_unanswered(s, &rep, err);
         }

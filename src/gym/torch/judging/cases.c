@@ -93,9 +93,9 @@ static enum kg_code self_oracle(struct kg_worker *w, struct kg_tinstance *s, str
 {
     struct kg_dj_report rep;
     enum kg_dj_side other = s->single ? KG_DJ_FLOAT : KG_DJ_ORACLE; /* as the other one is */
-    struct kg_dj_call call = kg_tcase_call(w, s, c, other, 0);
     if (kg_tcase_afresh(w, s, c, err) != KG_OK ||
-        kg_treference_ask(w, s, call, "a call under the same seed", &rep, err) != KG_OK) {
+        kg_treference_ask(w, s, kg_tcase_call(w, s, c, other, 0), "a call under the same seed",
+                          &rep, err) != KG_OK) {
         return err->code;
     }
     c->self = true;
@@ -136,11 +136,11 @@ static enum kg_code conditioned(struct kg_worker *w, struct kg_tinstance *s, str
 {
     struct kg_dj_report rep = {.said = KG_TA_OK};
     struct kg_dj_judgement j;
-    struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_CANDIDATE, near_flags(s, c));
     c->applies = *chose = false;
     if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
         return err->code;
     }
+    struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_CANDIDATE, near_flags(s, c));
     if (kg_treference_ask(w, s, call, "a call", &rep, err) != KG_OK) {
         return refuses(w, s, &rep, true, err->code) ? KG_OK : err->code;
     }
@@ -212,11 +212,11 @@ static enum kg_code both_answers(struct kg_worker *w, struct kg_tinstance *s, st
         struct kg_dj_report rep = {.said = KG_TA_OK};
         bool near = !oracle && (kg_tinstance_off(w, s) || c->law == KG_TL_OFFSET);
         *wide = oracle && !s->single;
+        enum kg_code code = s->single ? kg_tcase_afresh(w, s, c, err) : KG_OK;
         struct kg_dj_call call = kg_tcase_call(w, s, c, oracle ? KG_DJ_ORACLE : KG_DJ_FLOAT,
                                                *wide  ? KG_TF_WIDE
                                                : near ? off
                                                       : 0);
-        enum kg_code code = s->single ? kg_tcase_afresh(w, s, c, err) : KG_OK;
         if (code == KG_OK) {
             code = kg_treference_ask(w, s, call, *wide ? "a call in double" : "a call", &rep, err);
             *refused = code != KG_OK && refuses(w, s, &rep, near, code);

@@ -54,12 +54,12 @@ enum kg_code kg_tcase_near_state(struct kg_worker *w, struct kg_tinstance *s, st
                                  struct kg_err *err)
 {
     struct kg_dj_report rep;
-    struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_NONE, 0);
     if (c->after_id < 0) {
         return KG_OK;
     }
     if (kg_tcase_afresh(w, s, c, err) != KG_OK ||
-        kg_treference_ask(w, s, call, "a call", &rep, err) != KG_OK ||
+        kg_treference_ask(w, s, kg_tcase_call(w, s, c, KG_DJ_NONE, 0), "a call", &rep, err) !=
+            KG_OK ||
         kg_tcase_keep_state(w, s, c, KG_DJ_ORACLE, false, err) != KG_OK) {
         return err->code;
     }
