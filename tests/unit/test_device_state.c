@@ -378,6 +378,51 @@ static void a_copy_has_the_same_inputs(void **state)
     close_state();
 }
 
+static void compare_left(int at, int was, int leaf, bool pass, double moved)
+{
+    req.at = at;
+    req.lent = was;
+    assert_int_equal(serve(KG_DJM_COMPARE_LEFT), KG_OK);
+    assert_int_equal(rep.judgement.leaf, leaf);
+    assert_int_equal(rep.judgement.compare.pass, pass);
+    assert_true(fabs(rep.judgement.moved - moved) < 1e-6);
+}
+
+/* Each tensor for itself, and how far it is from what it was: here from an input. */
+static void state_is_compared_tensor_by_tensor(void **state)
+{
+    (void)state;
+    open_state("cpu");
+    ready();
+    assert_int_equal(command(KG_TC_CALL, KG_DJ_CANDIDATE), KG_OK);
+    const struct kg_dj_case *c = s->cases[0];
+    const float *x = (const float *)(uintptr_t)(c->block + c->leaf[0].offset);
+    float *y = (float *)(uintptr_t)s->candidate.at[0];
+    int32_t *pick = (int32_t *)(uintptr_t)s->candidate.at[1];
+    double sum = 0;
+    for (int i = 1; i < ROWS * COLS; i++) {
+        sum += fabs((double)y[i] - (double)x[i]);
+    }
+    y[0] = NAN; /* which has no distance */
+    compare_left(0, 0, 0, false, sum / (ROWS * COLS - 1));
+    assert_true(rep.judgement.compare.nonfinite);
+    compare_left(1, 1, 1, true, 0);
+    pick[3] += 100; /* of integers the number counts */
+    compare_left(1, 1, 1, false, 1.0 / ROWS);
+    compare_left(1, 0, 1, false, -1); /* another number of elements */
+    req.lent = 2;
+    assert_int_equal(serve(KG_DJM_COMPARE_LEFT), KG_E_GYM);
+    assert_string_equal(rep.message, "judge: case 0 and case 0 have no such tensors");
+    req.lent = 0;
+    req.at = 2;
+    assert_int_equal(serve(KG_DJM_COMPARE_LEFT), KG_E_GYM);
+    req.at = 0;
+    req.from = 3;
+    assert_int_equal(serve(KG_DJM_COMPARE_LEFT), KG_E_GYM);
+    assert_string_equal(rep.message, "judge: case 3 was not begun");
+    close_state();
+}
+
 /* The edit changes one element of one floating input, to another value of it, by its key. */
 static void an_edit_is_of_one_element(void **state)
 {
@@ -604,6 +649,7 @@ int main(void)
         cmocka_unit_test(an_oracle_of_floats_is_widened),
         cmocka_unit_test(the_same_values_are_the_same_inputs),
         cmocka_unit_test(a_copy_has_the_same_inputs),
+        cmocka_unit_test(state_is_compared_tensor_by_tensor),
         cmocka_unit_test(an_edit_is_of_one_element),
         cmocka_unit_test(few_elements_are_touched),
         cmocka_unit_test(parts_are_uneven),

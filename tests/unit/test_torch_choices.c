@@ -34,6 +34,35 @@ static void while_timed(void **state)
     *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = false};
 }
 
+/* Right for long enough to be timed; then what its calls leave is no other choice. */
+static void state_while_timed(void **state)
+{
+    (void)state;
+    static const char head[] =
+        HEAD "calls = []\n\n\n" WITH("ModelNew", HITS) "        calls.append(1)\n"
+                                                       "        i = 7 - x.flip(-1).argmax(-1)\n";
+    static const char *const late[] = {
+        DRIFT "        if len(calls) <= 30:\n    " HIT FOUND,
+        HIT DRIFT "        if len(calls) > 30:\n            self.mean[3] += 1\n" FOUND,
+    };
+    need_torch();
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = true};
+    worker->config.timing_blocks = worker->config.timing_min_blocks = 8;
+    kg_torch_of(worker)->null_half_width = 0.01;
+    put("choice.py", COUNTS);
+    for (size_t i = 0; i < sizeof late / sizeof *late; i++) {
+        char text[1500];
+        struct kg_record r;
+        snprintf(text, sizeof text, "%s%s", head, late[i]);
+        judge("choice.py", text, KG_ST_TIMING, &r);
+        assert_int_equal(r.verdict, KG_V_WRONG);
+        assert_string_equal(r.reason, "state");
+        assert_int_equal(r.stages[KG_ST_FULL].status, KG_SS_PASS);
+        kg_record_deinit(&r);
+    }
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = false};
+}
+
 #define NORM(n) WITH(n, "        self.norm = nn.BatchNorm1d(16)\n") "        return self.norm(x)\n"
 
 /* A state that calls change makes no choice: nobody asks under other roundings. */
@@ -63,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(among_equals),
         cmocka_unit_test(while_timed),
+        cmocka_unit_test(state_while_timed),
         cmocka_unit_test(a_norm_chooses_nothing),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);

@@ -44,10 +44,22 @@
 #define FOUND "        return x.gather(-1, i[:, None])\n"
 #define USED  CLOSE "        self.register_buffer('used', torch.rand(256))\n"
 #define USE   "        self.used.lerp_(F.one_hot(i, 256).sum(0).to(x.dtype), 0.1)\n"
+#define MOVED                                                                                      \
+    "        self.register_buffer('c', torch.empty(256, 32).uniform_(-1 / 256, 1 / 256))\n"        \
+    "        self.register_buffer('sizes', torch.rand(256) + 1)\n"                                 \
+    "        self.register_buffer('sums', torch.randn(256, 32) / 256)\n"
+#define CHOSEN "        o = F.one_hot(d.argmin(-1), 256).to(x.dtype)\n        y = o @ self.c\n"
+#define MOVE                                                                                       \
+    "        self.sizes.lerp_(o.sum(0), 0.1)\n        self.sums.lerp_(o.t() @ x, 0.1)\n"           \
+    "        self.c.copy_(self.sums / self.sizes[:, None])\n"
+#define COUNTS                                                                                     \
+    HEAD WITH("Model", HITS) "        i = x.argmax(-1)\n" HIT DRIFT FOUND GIVEN(                   \
+        "torch.randint(0, 3, (512, 8)).float()")
+#define WRONG 4
 #define SCALE "        s = x.abs().amax(-1, keepdim=True) / 127\n"
 
 static const struct {
-    const char *name, *problem, *honest, *wrong[3];
+    const char *name, *problem, *honest, *wrong[WRONG];
 } choices[] = {
     {"topk",
      HEAD MODEL("Model") "        return torch.topk(x, 4)\n" GIVEN("torch.randn(16, 200)"),
@@ -131,10 +143,16 @@ static const struct {
      {HEAD WITH("ModelNew", CLOSE) EXPANDED
       "        return self.c[d.topk(2, largest=False)[1][:, 1]]\n"}},
     {"counts of the largest",
-     HEAD WITH("Model", HITS) "        i = x.argmax(-1)\n" HIT DRIFT FOUND GIVEN(
-         "torch.randint(0, 3, (512, 8)).float()"),
+     COUNTS,
      HEAD WITH("ModelNew", HITS) "        i = 7 - x.flip(-1).argmax(-1)\n" HIT DRIFT FOUND,
-     {HEAD WITH("ModelNew", HITS) "        i = x.argmax(-1)\n" HIT FOUND}},
+     {HEAD WITH("ModelNew", HITS) "        i = x.argmax(-1)\n" HIT FOUND,
+      /* not counted at all: so far off, too, as another choice among equals leaves the counts */
+      HEAD WITH("ModelNew", HITS) "        i = x.argmax(-1)\n" DRIFT FOUND,
+      /* the counts are those of another choice, and are further off than what is wrong */
+      HEAD WITH("ModelNew", HITS) "        i = 7 - x.flip(-1).argmax(-1)\n" HIT DRIFT
+                                  "        self.mean[3] += 1\n" FOUND,
+      HEAD WITH("ModelNew", HITS) "        i = 7 - x.flip(-1).argmax(-1)\n" HIT DRIFT
+                                  "        self.mean[3] = float('nan')\n" FOUND}},
     {"counts of codes",
      HEAD WITH("Model", USED) EXPANDED "        i = d.argmin(-1)\n" USE
                                        "        return self.c[i]\n" GIVEN("torch.randn(1024, 32)"),
@@ -144,6 +162,14 @@ static const struct {
       HEAD WITH("ModelNew", USED) EXPANDED "        i = d.argmin(-1)\n" USE
                                            "        i = d.argmin(-1)\n" USE
                                            "        return self.c[i]\n"}},
+    {"codes that calls move",
+     HEAD WITH("Model", MOVED) EXPANDED CHOSEN MOVE
+     "        return y\n" GIVEN("torch.randn(1024, 32)"),
+     HEAD WITH("ModelNew", MOVED) DIRECT CHOSEN MOVE "        return y\n",
+     {HEAD WITH("ModelNew", MOVED) DIRECT CHOSEN MOVE
+      "        self.sums[3, 3] += 1\n        return y\n",
+      HEAD WITH("ModelNew", MOVED) DIRECT CHOSEN "        old = self.c.clone()\n" MOVE
+                                                 "        self.c.copy_(old)\n        return y\n"}},
     {"rows in the order of a key",
      HEAD MODEL("Model") "        return x[torch.sort(x[:, 0], descending=True)[1]]\n" GIVEN(
          "torch.randn(256, 8)"),
@@ -202,7 +228,7 @@ static void each_kind(int times)
             judged(choices[k].name, choices[k].honest, KG_ST_FULL, true);
         }
         for (int again = 0; again < times; again += 3) {
-            for (int i = 0; i < 3 && choices[k].wrong[i] != NULL; i++) {
+            for (int i = 0; i < WRONG && choices[k].wrong[i] != NULL; i++) {
                 judged(choices[k].name, choices[k].wrong[i], KG_ST_FULL, false);
             }
         }

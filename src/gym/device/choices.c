@@ -1,6 +1,7 @@
 /* Discrete choices: indices are judged by what they point at, and other answers by whether the
- * reference gives them too, where it rounds otherwise. Works on the host, on copies: it is asked
- * once for a case, and where a candidate's answer differs. */
+ * reference gives them too, where it rounds otherwise; state also by how far a call has moved it.
+ * Works on the host, on copies: it is asked once for a case, and where a candidate's answer
+ * differs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,5 +311,51 @@ enum kg_code kg_dj_do_choice(struct kg_dj_state *s, const struct kg_djm_req *req
         kg_dj_answer_drop(s, &s->other);
         s->other_case = -1;
     }
+    return code;
+}
+
+/* On average, over the elements that are finite in both. */
+static double distance(const struct kg_tleaf *l, const void *y, enum kg_tdtype dtype,
+                       const void *was, uint64_t n)
+{
+    bool floating = kg_tdtype_floating((enum kg_tdtype)l->dtype);
+    double sum = 0, used = 0;
+    for (uint64_t k = 0; k < n; k++) {
+        double by = fabs(kg_dj_load((enum kg_tdtype)l->dtype, y, k) - kg_dj_load(dtype, was, k));
+        if (isfinite(by)) {
+            sum += floating ? by : by != 0;
+            used++;
+        }
+    }
+    return used > 0 ? sum / used : 0;
+}
+
+enum kg_code kg_dj_do_compare_left(struct kg_dj_state *s, const struct kg_djm_req *req,
+                                   struct kg_dj_judgement *out, struct kg_err *err)
+{
+    struct kg_dj_case *before;
+    uint32_t i = (uint32_t)req->at, was = (uint32_t)req->lent;
+    if (kg_dj_do_compare(s, req->id, req->at, false, out, err) != KG_OK ||
+        kg_dj_case_need(s, req->from, &before, err) != KG_OK) {
+        return err->code;
+    }
+    out->moved = -1;
+    if (out->arity || out->structure || out->shape || out->dtype) {
+        return KG_OK;
+    }
+    if (i >= s->candidate.n || was >= before->n || !before->filled[was]) {
+        return kg_fail(err, KG_E_GYM, "judge: case %d and case %d have no such tensors", req->id,
+                       req->from);
+    }
+    const struct kg_tleaf *l = &s->candidate.leaf[i], *b = &before->leaf[was];
+    enum kg_code code = KG_OK;
+    uint64_t n = kg_tleaf_count(l);
+    bool same = n == kg_tleaf_count(b);
+    void *y = same ? copy_of(s, s->candidate.at[i], l->bytes, &code, err) : NULL;
+    void *x = same ? input_of(s, before, was, &code, err) : NULL;
+    bool there = code == KG_OK && x != NULL && y != NULL;
+    out->moved = there ? distance(l, y, (enum kg_tdtype)b->dtype, x, n) : out->moved;
+    free(x);
+    free(y);
     return code;
 }

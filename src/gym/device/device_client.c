@@ -282,6 +282,14 @@ enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_jud
     return compare(j, &req, out, err);
 }
 
+enum kg_code kg_dj_compare_left(struct kg_dj *j, int id, int at, int before, int was,
+                                struct kg_dj_judgement *out, struct kg_err *err)
+{
+    struct kg_djm_req req = {
+        .op = KG_DJM_COMPARE_LEFT, .id = id, .at = at, .from = before, .lent = was};
+    return compare(j, &req, out, err);
+}
+
 enum kg_code kg_dj_compare_close(struct kg_dj *j, int id, double tolerance,
                                  struct kg_dj_judgement *out, struct kg_err *err)
 {

@@ -281,7 +281,7 @@ static enum kg_code compare_one(struct kg_dj_state *s, struct kg_dj_case *c, uin
 
 static void keep_worst(struct kg_dj_judgement *out, uint32_t i, const struct kg_tcompare *one)
 {
-    if (i == 0 || worse(one, &out->compare)) {
+    if (out->leaf < 0 || worse(one, &out->compare)) {
         out->compare = *one;
         out->leaf = (int)i;
     }
@@ -350,7 +350,7 @@ enum kg_code kg_dj_do_compare_close(struct kg_dj_state *s, int id, double tolera
     return code;
 }
 
-enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
+enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, int at, bool probe,
                               struct kg_dj_judgement *out, struct kg_err *err)
 {
     struct kg_dj_case *c;
@@ -366,6 +366,9 @@ enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
     }
     for (uint32_t i = 0; i < c->side[0].n; i++) {
         struct kg_tcompare one;
+        if (at >= 0 && i != (uint32_t)at) {
+            continue;
+        }
         if (compare_one(s, c, i, oracle, probe, &one, err) != KG_OK ||
             find_replay(s, c, i, &one, out, err) != KG_OK) {
             return err->code;

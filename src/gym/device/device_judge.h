@@ -291,6 +291,7 @@ struct kg_dj_judgement {
                        compared */
     bool repeats_twin; /* wrong here, and equal to the answer before the edit: a replay, or a kernel
                           that ignores the edited element */
+    double moved;      /* kg_dj_compare_left only */
 };
 /* Compares the candidate's side with FLOAT and ORACLE. Timed calls have new inputs and no ORACLE;
  * they are compared with FLOAT, within the largest errors that kg_dj_self has learnt for this case.
@@ -298,6 +299,12 @@ struct kg_dj_judgement {
  * case. compare.bit_equal tells whether copies and gathers are exact. */
 enum kg_code kg_dj_compare(struct kg_dj *j, int id, bool probe, struct kg_dj_judgement *out,
                            struct kg_err *err) KG_MUST_USE;
+/* The same of tensor `at` alone, which is state that a call has left. Before the call it was master
+ * `was` of case `before`. moved: how far it is from that, on average. Of floats the mean distance
+ * counts, where it is finite; of integers the share that changed. -1: not known, it is too large.
+ */
+enum kg_code kg_dj_compare_left(struct kg_dj *j, int id, int at, int before, int was,
+                                struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
 /* Moves the candidate's side, and a copy of FLOAT, into a slot below KG_DJ_KEPT_SLOTS; what the
  * slot held is forgotten. *kept false: there is no memory for it, and the candidate's side stays
  * where it is. */

@@ -29,6 +29,7 @@ static const char *const op_names[KG_DJM_OPS] = {
     [KG_DJM_EDIT_DRAWN] = "edit as drawn",
     [KG_DJM_TOUCH] = "touch",
     [KG_DJM_TRIM] = "trim",
+    [KG_DJM_COMPARE_LEFT] = "compare state",
 };
 
 const char *kg_djm_op_name(uint32_t op)
@@ -66,7 +67,8 @@ static const char *check_numbers(const struct kg_djm_req *r)
     if (r->id < (r->op == KG_DJM_RUN ? -1 : 0) || r->id >= KG_DJ_CASES) {
         return "no such case";
     }
-    bool cases = r->op == KG_DJM_COPY || r->op == KG_DJM_CHOICE; /* from is one of these */
+    bool cases = r->op == KG_DJM_COPY || r->op == KG_DJM_CHOICE ||
+                 r->op == KG_DJM_COMPARE_LEFT; /* from is one of these */
     int32_t most = r->op == KG_DJM_FORGET ? KG_DJ_CASES : KG_TWIRE_LEAVES - 1;
     if (r->at < 0 || r->at > most || r->from < 0 || (r->from >= KG_TWIRE_LEAVES && !cases)) {
         return "no such tensor";
@@ -87,6 +89,10 @@ static const char *check_numbers(const struct kg_djm_req *r)
     if (!(r->tolerance >= 0 && r->tolerance <= 1) ||
         (r->tolerance > 0 && (r->op != KG_DJM_COMPARE || r->probe))) {
         return "a tolerance out of range, or where none belongs";
+    }
+    if (r->op == KG_DJM_COMPARE_LEFT &&
+        (r->from >= KG_DJ_CASES || r->lent < 0 || r->lent >= KG_TWIRE_LEAVES)) {
+        return "no such case or tensor";
     }
     return check_ask(&r->ask);
 }

@@ -37,6 +37,7 @@ enum kg_djm_op {
     KG_DJM_EDIT_DRAWN,
     KG_DJM_TOUCH,
     KG_DJM_TRIM,
+    KG_DJM_COMPARE_LEFT,
     KG_DJM_OPS
 };
 
@@ -45,8 +46,8 @@ struct kg_djm_req {
     uint64_t seq;
     /* 0 where an operation does not use one. id -1: no case. at: a tensor; KEEP and RECALL: a slot;
      * CHOICE: an enum kg_dj_choice; CAP: an enum kg_dj_keeps; FORGET: how many cases follow id.
-     * from: a tensor; COPY, CHOICE: a case. lent: RUN of NULL: 1 + the port whose regions stand for
-     * its own; 0: none. */
+     * from: a tensor; COPY, CHOICE, COMPARE_LEFT: a case. lent: RUN of NULL: 1 + the port whose
+     * regions stand for its own, 0: none; COMPARE_LEFT: a tensor of that case. */
     int32_t port, id, at, from, lent;
     uint32_t command, flags, keep, timed, probe, nleaf;
     uint32_t again;                     /* CLOSE: the regions may serve the next port; ADOPT: the

@@ -91,6 +91,14 @@ static enum kg_code bandwidth(struct kg_dj_state *s, struct kg_djm_rep *rep, str
     return code;
 }
 
+static enum kg_code compare(struct kg_dj_state *s, const struct kg_djm_req *req,
+                            struct kg_dj_judgement *out, struct kg_err *err)
+{
+    return req->op == KG_DJM_COMPARE_LEFT ? kg_dj_do_compare_left(s, req, out, err)
+           : req->tolerance > 0 ? kg_dj_do_compare_close(s, req->id, req->tolerance, out, err)
+                                : kg_dj_do_compare(s, req->id, -1, req->probe == 1, out, err);
+}
+
 static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req, int *fds,
                              int nfds, struct kg_djm_rep *rep, int out_fds[3], int *nout,
                              struct kg_err *err)
@@ -137,9 +145,8 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
         rep->flag = applies;
         return code;
     case KG_DJM_COMPARE:
-        return req->tolerance > 0
-                   ? kg_dj_do_compare_close(s, req->id, req->tolerance, &rep->judgement, err)
-                   : kg_dj_do_compare(s, req->id, req->probe == 1, &rep->judgement, err);
+    case KG_DJM_COMPARE_LEFT:
+        return compare(s, req, &rep->judgement, err);
     case KG_DJM_KEEP:
     case KG_DJM_RECALL:
     case KG_DJM_CHOICE:

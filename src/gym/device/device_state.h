@@ -274,18 +274,21 @@ void kg_dj_kept_drop(struct kg_dj_state *s,
                      int id); /* Forgets the kept answers of a case; -1: of all cases */
 
 /* device_decide.c: The operations SELF and COMPARE; see kg_dj_self, kg_dj_compare and
- * kg_dj_compare_close. */
+ * kg_dj_compare_close. at: the only tensor that is compared; -1: all are. */
 enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, const struct kg_dj_ask *ask,
                            bool *applies, struct kg_err *err) KG_MUST_USE;
-enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, bool probe,
+enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, int at, bool probe,
                               struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_compare_close(struct kg_dj_state *s, int id, double tolerance,
                                     struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
 
-/* choices.c: The operation CHOICE; see kg_dj_choice. pointed: judges output i, whose indices
- * differ, by the values that they point at, if they were shown to point; else *out stays. */
+/* choices.c: The operations CHOICE and COMPARE_LEFT; see kg_dj_choice and kg_dj_compare_left.
+ * pointed: judges output i, whose indices differ, by the values that they point at, if they were
+ * shown to point; else *out stays. */
 enum kg_code kg_dj_do_choice(struct kg_dj_state *s, const struct kg_djm_req *req, bool *flag,
                              struct kg_err *err) KG_MUST_USE;
+enum kg_code kg_dj_do_compare_left(struct kg_dj_state *s, const struct kg_djm_req *req,
+                                   struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_pointed(struct kg_dj_state *s, const struct kg_dj_case *c, uint32_t i,
                            bool oracle, struct kg_tcompare *out, struct kg_err *err) KG_MUST_USE;
 

@@ -132,6 +132,11 @@ bool kg_tchoices_as_far(const struct kg_dj_judgement *candidate, const struct kg
            (double)c->n_bad <= TAIL * (double)o->n_bad;
 }
 
+bool kg_tchoices_moved(const struct kg_dj_judgement *candidate, const struct kg_dj_judgement *own)
+{
+    return candidate->moved < 0 || TAIL * candidate->moved >= own->moved;
+}
+
 bool kg_tchoices_state_may(const struct kg_dj_judgement *j)
 {
     bool form = j->arity || j->structure || j->shape || j->dtype;

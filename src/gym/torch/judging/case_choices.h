@@ -37,6 +37,8 @@ bool kg_tchoices_chose(struct kg_tinstance *s);
 /* Of tensors of the same form: the candidate is off in about as many elements as the reference's
  * own rounding is, and by about as much. */
 bool kg_tchoices_as_far(const struct kg_dj_judgement *candidate, const struct kg_dj_judgement *own);
+/* Of state: a call of the candidate has changed it about as much, or more. */
+bool kg_tchoices_moved(const struct kg_dj_judgement *candidate, const struct kg_dj_judgement *own);
 /* Whether state that is not right may be one of other choices: only its numbers are wrong. */
 bool kg_tchoices_state_may(const struct kg_dj_judgement *j);
 /* KG_OK: it lives, and refuses to round so, or lacks the memory for it. */

@@ -8,6 +8,7 @@
 #include "gym/torch/judging/cases_private.h"
 #include "gym/torch/judging/outcome.h"
 #include "gym/torch/judging/reference.h"
+#include "gym/torch/judging/state_choices.h"
 #include "gym/torch/judging/state_parts.h"
 #include "gym/torch/judging/torch_candidate.h"
 
@@ -90,32 +91,47 @@ enum kg_code kg_tcase_keep_inputs(struct kg_worker *w, struct kg_tinstance *s,
 
 /* --- the candidate's --- */
 
-/* A part that hangs on a discrete choice, as a count of the largest does: right after all if one of
- * the first roundings of the reference leaves it about as far off. */
-static enum kg_code chosen(struct kg_evaluation *e, struct kg_tinstance *s, struct kg_tcase *c,
-                           size_t part, struct kg_dj_judgement *j, struct kg_err *err)
+/* Tensors that hang on a discrete choice, as a count of the largest does: right after all if one of
+ * the first roundings of the reference leaves them about as far off. */
+static enum kg_code ask_roundings(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
+                                  size_t part, struct kg_toff *off, struct kg_err *err)
 {
-    struct kg_worker *w = e->w;
-    bool may = !c->chooses_not && kg_tchoices_state_may(j);
-    for (int n = 1; may && !j->compare.pass && n <= KG_TCHOICES_FIRST; n++) {
+    bool may = !c->chooses_not && kg_toff_may(off);
+    for (int n = 1; may && off->n > 0 && n <= KG_TCHOICES_FIRST; n++) {
         struct kg_dj_report rep = {.said = KG_TA_OK};
-        struct kg_dj_judgement own;
-        struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_NONE, KG_TF_ROUND_BY(n));
         if (kg_tcase_afresh(w, s, c, err) != KG_OK) {
             return err->code;
         }
+        struct kg_dj_call call = kg_tcase_call(w, s, c, KG_DJ_NONE, KG_TF_ROUND_BY(n));
         if (kg_treference_ask(w, s, call, "a call, rounded otherwise", &rep, err) != KG_OK) {
             return kg_tchoices_unanswered(s, &rep, err);
         }
         may = kg_tchoices_chose(s);
         if (may && (keep_part(w, s, c, KG_DJ_CANDIDATE, part, err) != KG_OK ||
-                    kg_dj_compare(&kg_torch_of(w)->judge, kg_tstate_id(c->after_id, part), false,
-                                  &own, err) != KG_OK)) {
+                    kg_toff_drop(w, off, err) != KG_OK)) {
             return err->code;
         }
-        j->compare.pass = may && kg_tchoices_as_far(j, &own);
     }
     return KG_OK;
+}
+
+/* A part that is not right: what the case lets off, and what hangs on a choice, is. */
+static enum kg_code excuse(struct kg_evaluation *e, struct kg_tinstance *s, struct kg_tcase *c,
+                           size_t part, struct kg_dj_judgement *j, struct kg_err *err)
+{
+    struct kg_toff off;
+    int64_t since = kg_clock_ns();
+    if (!kg_tchoices_state_may(j)) {
+        return KG_OK;
+    }
+    enum kg_code code =
+        kg_toff_find(e->w, s, c, c->after_id, part, c->law == KG_TL_RELOAD, &off, err);
+    code = code == KG_OK ? ask_roundings(e->w, s, c, part, &off, err) : code;
+    kg_evaluation_excuse(e, since);
+    if (code == KG_OK) {
+        kg_toff_judge(&off, j);
+    }
+    return code;
 }
 
 static enum kg_stage_result part_is(struct kg_evaluation *e, struct kg_tinstance *s,
@@ -138,11 +154,7 @@ static enum kg_stage_result part_is(struct kg_evaluation *e, struct kg_tinstance
     if (kg_dj_compare(&kg_torch_of(e->w)->judge, call.id, false, &j, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    j.compare.pass = j.compare.pass || kg_tcase_lets_off(c, &j);
-    int64_t since = kg_clock_ns();
-    enum kg_code code = chosen(e, s, c, part, &j, err);
-    kg_evaluation_excuse(e, since);
-    if (code != KG_OK) {
+    if (excuse(e, s, c, part, &j, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
     return kg_toutcome_state(e, s, c, &rep, &j);

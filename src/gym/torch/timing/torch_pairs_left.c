@@ -2,6 +2,7 @@
  * that of the cases (judging/left_by_calls.c). */
 #include "gym/torch/judging/case_choices.h"
 #include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/state_choices.h"
 #include "gym/torch/judging/state_parts.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
@@ -47,14 +48,13 @@ enum kg_tflow kg_tpairs_left_reference(struct kg_tpairs *s, struct kg_err *err)
     return flow;
 }
 
-/* As chosen of left_by_calls.c. */
-static enum kg_tflow chosen(struct kg_tpairs *s, size_t part, struct kg_dj_judgement *j,
-                            struct kg_err *err)
+/* As ask_roundings of left_by_calls.c. */
+static enum kg_tflow ask_roundings(struct kg_tpairs *s, size_t part, struct kg_toff *off,
+                                   struct kg_err *err)
 {
-    bool may = kg_tchoices_state_may(j);
-    for (int n = 1; may && !j->compare.pass && n <= KG_TCHOICES_FIRST; n++) {
+    bool may = kg_toff_may(off);
+    for (int n = 1; may && off->n > 0 && n <= KG_TCHOICES_FIRST; n++) {
         struct kg_dj_report rep = {.said = KG_TA_OK};
-        struct kg_dj_judgement own;
         if (kg_tpairs_rounded(s, n, KG_DJ_NONE, &rep, err) != KG_TFLOW_ON) {
             return kg_tchoices_unanswered(s->instance, &rep, err) == KG_OK ? KG_TFLOW_ON
                                                                            : KG_TFLOW_ERROR;
@@ -63,11 +63,26 @@ static enum kg_tflow chosen(struct kg_tpairs *s, size_t part, struct kg_dj_judge
         struct kg_dj_call left = snapshot(s, s->instance->ref.port, KG_DJ_CANDIDATE, part);
         if (may &&
             (kg_tpairs_ask_reference(s, &left, "reading its state", &rep, err) != KG_TFLOW_ON ||
-             kg_dj_compare(&kg_torch_of(s->w)->judge, left.id, false, &own, err) != KG_OK)) {
+             kg_toff_drop(s->w, off, err) != KG_OK)) {
             return KG_TFLOW_ERROR;
         }
-        j->compare.pass = may && kg_tchoices_as_far(j, &own);
     }
+    return KG_TFLOW_ON;
+}
+
+/* As excuse of left_by_calls.c. */
+static enum kg_tflow excuse(struct kg_tpairs *s, size_t part, struct kg_dj_judgement *j,
+                            struct kg_err *err)
+{
+    struct kg_toff off;
+    if (!kg_tchoices_state_may(j)) {
+        return KG_TFLOW_ON;
+    }
+    if (kg_toff_find(s->w, s->instance, NULL, KG_TORCH_LEFT_ID, part, 0, &off, err) != KG_OK ||
+        ask_roundings(s, part, &off, err) != KG_TFLOW_ON) {
+        return KG_TFLOW_ERROR;
+    }
+    kg_toff_judge(&off, j);
     return KG_TFLOW_ON;
 }
 
@@ -83,7 +98,7 @@ static enum kg_tflow part_is(struct kg_tpairs *s, size_t part, struct kg_err *er
     if (kg_dj_compare(&kg_torch_of(s->w)->judge, c.id, false, &j, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
-    if (chosen(s, part, &j, err) != KG_TFLOW_ON) {
+    if (excuse(s, part, &j, err) != KG_TFLOW_ON) {
         return KG_TFLOW_ERROR;
     }
     bool like = !(j.arity || j.shape || j.dtype);
