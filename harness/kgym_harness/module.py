@@ -8,7 +8,7 @@ import sys
 
 import torch
 
-from . import influence, layout, mapping, oracle, values, wire
+from . import influence, layout, mapping, oracle, unrounded, values, wire
 from .source import Source
 
 
@@ -86,6 +86,8 @@ class Subject:
         self.overlapping = None  # {(k, i)}: inputs that share memory in each draw
         self.slices = 0  # in which the oracle works; 0: as a whole
         self.room = None  # where it joins them (oracle.in_slices)
+        self.carries = False  # the oracle carries out casts to narrow types
+        self.narrowed = False  # its last answer left some out
         self.tf32 = False  # the league's arithmetic
         self.chose = None  # whether the last call that was off made a discrete choice
         self.compat = compat  # KernelBench's way: everything in this dtype, writable inputs
@@ -355,18 +357,35 @@ class Subject:
     def _call_wide(self, inputs, seed):
         """Calls in double precision, starting from the state of the time when the inputs came.
         Where calls change state, this needs one call in float for each bind. State of the wide
-        module does not count."""
+        module does not count. Casts to narrow types are left out, where it runs so."""
+        casts = unrounded.Unrounded()
         tensors = self.bound + [t for _, t in self.state()]
         with oracle.double_by_default(oracle.widest(tensors)):
             try:
-                return self._wide_answer(inputs)
-            except RuntimeError:
-                if seed is not None:
-                    seed_all(seed, self.device)
-                with oracle.Widening():
-                    return self._wide_answer(inputs)
+                with contextlib.nullcontext() if self.carries else casts:
+                    return self._wide_answer(inputs, seed)
+            except Exception:
+                if not casts.narrowed:
+                    raise
+            finally:
+                self.narrowed = casts.narrowed
+            self.narrowed = False
+            self._seed_again(seed)
+            return self._wide_answer(inputs, seed)
 
-    def _wide_answer(self, inputs):
+    def _seed_again(self, seed):
+        if seed is not None:
+            seed_all(seed, self.device)
+
+    def _wide_answer(self, inputs, seed):
+        try:
+            return self._answer_in_double(inputs)
+        except RuntimeError:
+            self._seed_again(seed)
+            with oracle.Widening():
+                return self._answer_in_double(inputs)
+
+    def _answer_in_double(self, inputs):
         module = self._widened()
         if self.slices > 1:
             return oracle.in_slices(module, inputs, self.slices, self.room)

@@ -102,6 +102,7 @@ class Runner:
         if "fast" in request:
             subject.fast = str(self.device) if request["fast"] else None
         subject.single, subject.slices = bool(request.get("single")), request.get("slices", 0)
+        subject.carries = bool(request.get("carries"))
         subject.need, subject.writes = request.get("state", ""), request.get("writes", ())
         subject.changes = request.get("changes", ())
         subject.terms = request.get("terms", subject.terms)
@@ -166,6 +167,8 @@ class Runner:
             self.place.settle()
             self.place.spare()
         self.begun = begin
+        if wide:
+            return {"narrowed": True} if subject.narrowed else None
         return {"chose": subject.chose} if near or rounding else None
 
     def _call_in_order(self, subject):

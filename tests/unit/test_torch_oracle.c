@@ -222,6 +222,63 @@ static void random_without_double(void **state)
     }
 }
 
+#define BRAIN "        q = lambda t: t.bfloat16().float()\n"
+#define ROUNDS                                                                                     \
+    TOP MODEL("%s") BRAIN "        b = lambda t: t.bfloat16()\n"                                   \
+                          "        one, many = b(x) @ b(w), lambda a, c: sum("                     \
+                          "a[:, i::4] @ c[i::4] for i in range(4))\n        return %s\n"
+#define CASTS(how)                                                                                 \
+    "        with torch.autocast('cpu', torch.bfloat16, enabled=" how ")"                          \
+    ":\n            y = torch.tanh(x @ w) @ w.t()\n"
+
+/* A reference that rounds inside: its number of bits is allowed where it has them, and no fewer.
+ * Exact, rounded at the same places after another order of the sum, or less often: all are right.
+ */
+static void rounded_inside(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *candidate, *want;
+    } list[] = {
+        {"one.float()", "one.float()", "ok"},
+        {"one.float()", "x @ w", "ok"},
+        {"one.float()", "q(x) @ q(w)", "ok"},
+        {"one.float()", "q(many(q(x), q(w)))", "ok"},
+        {"one.float()", "0.9 * (x @ w)", "wrong/"},
+        {"one.float()", "x[:, 1:] @ w[1:]", "wrong/"},
+        {"one.float()", "one.float() * (torch.arange(16) < 15)[:, None]", "wrong/"},
+        {"one.float()", "x.to(torch.float8_e4m3fn).float() @ w", "wrong/"},
+        {"(one.float(), x @ w + 1)", "(x @ w, many(x, w) + 1)", "ok"},
+        {"(one.float(), x @ w + 1)", "(one.float(), one.float() + 1)", "wrong/"},
+        {"(x @ w, x.to(dtype=torch.half).float() * 2)", "(x @ w, x * 2)", "ok"},
+        {"(x @ w, x.to(dtype=torch.half).float() * 2)", "(x @ w, x * 2.1)", "wrong/"},
+        /* what only the lost bits make stays as it is */
+        {"x - q(x)", "x - x.bfloat16()", "ok"},
+        {"x - q(x)", "x * 0", "wrong/"},
+        {"b(x).view(torch.int16) & 15", "x.bfloat16().view(torch.int16) % 16", "ok"},
+        {"b(x).view(torch.int16) & 15", "x.bfloat16().view(torch.int16) & 14", "wrong/"},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        char model[1000], candidate[1000];
+        int n = snprintf(model, sizeof model, ROUNDS, "Model", list[i].model);
+        snprintf(model + n, sizeof model - (size_t)n, "%s", INPUTS);
+        snprintf(candidate, sizeof candidate, ROUNDS, "ModelNew", list[i].candidate);
+        judge_as(model, candidate, list[i].want, "fp64");
+    }
+}
+
+/* The same by autocast, which leaves doubles alone. */
+static void cast_by_torch(void **state)
+{
+    (void)state;
+    static const char model[] =
+        TOP MODEL("Model") CASTS("True") "        return y.float()\n" INPUTS;
+    judge_as(model, TOP MODEL("ModelNew") CASTS("True") "        return y.float()\n", "ok", "fp64");
+    judge_as(model, TOP MODEL("ModelNew") CASTS("False") "        return y\n", "ok", "fp64");
+    judge_as(model, TOP MODEL("ModelNew") CASTS("False") "        return 0.9 * y\n", "wrong/",
+             "fp64");
+}
+
 static void in_double(void **state)
 {
     (void)state;
@@ -261,6 +318,8 @@ int main(void)
         cmocka_unit_test(an_answer_that_jumps),
         cmocka_unit_test(state_without_double),
         cmocka_unit_test(random_without_double),
+        cmocka_unit_test(rounded_inside),
+        cmocka_unit_test(cast_by_torch),
         cmocka_unit_test(in_double),
         cmocka_unit_test(the_card_tells),
     };

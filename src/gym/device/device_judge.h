@@ -264,10 +264,12 @@ enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj
 /* How bounds are computed. k: length of the longest sum; 0: unknown. how: KG_DJ_LEARNS: the errors
  * found here also hold for later values of this case that have no oracle. This is right only if
  * those values follow the same law, and FLOAT answers the inputs as they are. KG_DJ_RARE: a few
- * elements of the reference's answer may be further off, and then of others'. fill: of the first
- * outputs, see kg_filled; 0: none. */
+ * elements of the reference's answer may be further off, and then of others'. KG_DJ_NARROW: the
+ * reference rounds to narrow types inside, ORACLE does not; so it may be as far off as such an
+ * answer. fill: of the first outputs, see kg_filled; 0: none. */
 #define KG_DJ_LEARNS 1U
 #define KG_DJ_RARE   2U
+#define KG_DJ_NARROW 4U
 #define KG_DJ_FILLS  16
 struct kg_dj_ask {
     int64_t k;

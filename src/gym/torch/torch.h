@@ -75,6 +75,8 @@ struct kg_tinstance {
     bool described, ready;
     bool chooses;  /* a call has shown: the reference makes discrete choices */
     bool single;   /* the oracle is fp32: decided before any candidate is there */
+    bool narrows;  /* its oracle left out casts to narrow types (the harness's unrounded.py) */
+    bool carries;  /* the oracle carries them out: what they do to the answer is too much */
     bool rare;     /* a few elements of answers to its own inputs may be further off (KG_DJ_RARE) */
     int slices;    /* in which the oracle works, where memory is short; 0: as a whole */
     bool whole;    /* it was shown that it cannot */

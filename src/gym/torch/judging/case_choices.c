@@ -84,7 +84,7 @@ enum kg_code kg_tchoices_screen(struct kg_worker *w, struct kg_tinstance *s, str
 enum kg_code kg_tchoices_settle(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
                                 struct kg_err *err)
 {
-    struct kg_dj_ask bounds = kg_tplan_ask(&s->desc, c->law, 0);
+    struct kg_dj_ask bounds = kg_tplan_ask(&s->desc, c->law, kg_treference_how(s));
     enum kg_code code = KG_OK;
     for (int n = 1; code == KG_OK && !c->applies && !c->chooses_not && n <= KG_TCHOICES; n++) {
         bool some;

@@ -221,6 +221,7 @@ static enum kg_code both_answers(struct kg_worker *w, struct kg_tinstance *s, st
             code = kg_treference_ask(w, s, call, *wide ? "a call in double" : "a call", &rep, err);
             *refused = code != KG_OK && refuses(w, s, &rep, near, code);
         }
+        s->narrows = s->narrows || (*wide && code == KG_OK && kg_treference_narrowed(s));
         if (code == KG_OK && oracle == s->single && c->after_id >= 0 && !tf32 &&
             c->law < KG_TL_BF16) {
             code = kg_tcase_keep_state(w, s, c, KG_DJ_FLOAT, true, err);
@@ -242,7 +243,7 @@ static enum kg_code both_answers(struct kg_worker *w, struct kg_tinstance *s, st
 static enum kg_code allow_rare(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
                                struct kg_err *err)
 {
-    struct kg_dj_ask ask = kg_tplan_ask(&s->desc, c->law, KG_DJ_RARE);
+    struct kg_dj_ask ask = kg_tplan_ask(&s->desc, c->law, KG_DJ_RARE | kg_treference_how(s));
     enum kg_code code = kg_dj_self(&kg_torch_of(w)->judge, c->id, &ask, &c->applies, err);
     s->rare = code == KG_OK && c->applies;
     return code;
@@ -272,9 +273,14 @@ static enum kg_code expect(struct kg_worker *w, struct kg_tinstance *s, struct k
     if (code != KG_OK) {
         return refused && !is_own(c) ? KG_OK : code;
     }
-    struct kg_dj_ask ask = kg_tplan_ask(&s->desc, c->law, s->rare && is_own(c) ? KG_DJ_RARE : 0);
+    uint32_t how = kg_treference_how(s) | (s->rare && is_own(c) ? KG_DJ_RARE : 0);
+    struct kg_dj_ask ask = kg_tplan_ask(&s->desc, c->law, how);
     if (kg_dj_self(judge, c->id, &ask, &c->applies, err) != KG_OK) {
         return err->code;
+    }
+    if (s->narrows && (c->law == KG_TL_EQUAL || (is_own(c) && !c->applies))) {
+        c->applies = false; /* equal: one sum says little of what rounding may do to it */
+        return KG_OK;
     }
     bool alone = s->desc.random || (s->single && is_own(c));
     if (!c->applies && alone && self_oracle(w, s, c, err) != KG_OK) {
@@ -338,6 +344,16 @@ static enum kg_code as_a_whole(struct kg_worker *w, struct kg_tinstance *s, enum
     return kg_tcase_ready(w, s, law, out, err);
 }
 
+/* It takes more from narrow numbers (their low bits, a choice among them) than an answer of that
+ * type may lose: from now on the oracle has the same numbers. */
+static enum kg_code carry_out(struct kg_worker *w, struct kg_tinstance *s, enum kg_tlaw law,
+                              struct kg_tcase **out, struct kg_err *err)
+{
+    s->carries = true;
+    s->narrows = s->ready = false; /* it is told when it builds its module */
+    return kg_tcase_ready(w, s, law, out, err);
+}
+
 enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg_tlaw law,
                             struct kg_tcase **out, struct kg_err *err)
 {
@@ -368,6 +384,9 @@ enum kg_code kg_tcase_ready(struct kg_worker *w, struct kg_tinstance *s, enum kg
     } while ((is_own(c) || near) && !c->applies && !(s->whole && s->slices > 0) && --tries > 0);
     if (is_own(c) && !c->applies && s->slices > 0) {
         return as_a_whole(w, s, law, out, err);
+    }
+    if (is_own(c) && !c->applies && s->narrows) {
+        return carry_out(w, s, law, out, err);
     }
     if (is_own(c) && !c->applies) {
         return kg_fail(err, KG_E_PROBLEM, "%s: the reference in float and in double disagree",

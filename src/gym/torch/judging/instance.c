@@ -298,6 +298,7 @@ static enum kg_code build(struct kg_worker *w, struct kg_tinstance *s, struct kg
                                 s->single, "slices", s->slices, "strides", kg_task_layout(&s->desc),
                                 "fast", s->desc.draws_there);
     add_facts(&s->desc, request);
+    json_object_set_new(request, "carries", json_boolean(s->carries));
     json_object_set_new(request, "keeps", kg_tplan_structure(&s->desc));
     json_object_set_new(request, "terms", json_integer((json_int_t)kg_tplan_terms(&s->desc)));
     s->state_loaded = -1;

@@ -42,7 +42,8 @@ enum kg_code kg_tcase_bound_state(struct kg_worker *w, const struct kg_tinstance
     bool all = true, applies;
     for (size_t part = 0; part < kg_tstate_parts(s->desc.nleft); part++) {
         if (kg_dj_self(&kg_torch_of(w)->judge, kg_tstate_id(c->after_id, part),
-                       &(struct kg_dj_ask){.k = k}, &applies, err) != KG_OK) {
+                       &(struct kg_dj_ask){.k = k, .how = kg_treference_how(s)}, &applies,
+                       err) != KG_OK) {
             return err->code;
         }
         all = all && applies;

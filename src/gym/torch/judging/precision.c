@@ -84,7 +84,7 @@ static enum kg_code agree(struct kg_worker *w, struct kg_tinstance *s, const str
 enum kg_code kg_tprecision_allow(struct kg_worker *w, struct kg_tinstance *s, struct kg_tcase *c,
                                  struct kg_err *err)
 {
-    struct kg_dj_ask how = kg_tplan_ask(&s->desc, c->law, 0);
+    struct kg_dj_ask how = kg_tplan_ask(&s->desc, c->law, kg_treference_how(s));
     bool ignored;
     c->applies = false;
     if (ask(w, s, c, KG_DJ_FLOAT, KG_TF_NEAR, err) != KG_OK ||

@@ -104,3 +104,16 @@ enum kg_code kg_treference_ask(struct kg_worker *w, struct kg_tinstance *s, stru
     }
     return kg_treference_check(w, &s->ref, what, rep, err);
 }
+
+bool kg_treference_narrowed(const struct kg_tinstance *s)
+{
+    json_t *reply = kg_pyrunner_reply(&s->ref.runner);
+    bool narrowed = json_is_true(json_object_get(reply, "narrowed"));
+    json_decref(reply);
+    return narrowed;
+}
+
+uint32_t kg_treference_how(const struct kg_tinstance *s)
+{
+    return s->narrows ? KG_DJ_NARROW : 0;
+}

@@ -22,5 +22,9 @@ enum kg_code kg_treference_ask(struct kg_worker *w, struct kg_tinstance *s, stru
  * the device's its process can do no more, and is stopped: who opens the instance gets a fresh one.
  */
 bool kg_treference_outlives(struct kg_worker *w, struct kg_trunner *ref);
+/* Did its last command, a call in double, leave out casts to narrow types? */
+bool kg_treference_narrowed(const struct kg_tinstance *s);
+/* What that means for the bound: of kg_dj_self's ways. */
+uint32_t kg_treference_how(const struct kg_tinstance *s);
 
 #endif

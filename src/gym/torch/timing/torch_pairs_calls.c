@@ -127,7 +127,8 @@ static enum kg_tflow candidate(struct kg_tpairs *s, struct kg_dj_report *rep, st
 
 uint32_t kg_tpairs_how(const struct kg_tpairs *s, bool usual)
 {
-    return !usual ? 0 : KG_DJ_LEARNS | (s->instance->rare ? KG_DJ_RARE : 0);
+    uint32_t own = KG_DJ_LEARNS | (s->instance->rare ? KG_DJ_RARE : 0);
+    return (usual ? own : 0) | kg_treference_how(s->instance);
 }
 
 /* Bounds of the last case, whose other side is there; flags: 0, of the answer that is there. What
