@@ -256,6 +256,17 @@ static void write_text(const char *path, const char *text)
     assert_true(fputs(text, f) >= 0 && fclose(f) == 0);
 }
 
+static void with_few_calls(void (*check)(void))
+{
+    struct kg_config few = config;
+    few.timing_pairs = few.timing_null_calls = few.timing_least_calls = 4;
+    few.timing_processes = few.timing_min_processes = 2;
+    few.timing_warmups = 1;
+    few.timing_least_life = few.timing_widest = 0;
+    few.laws = 1;
+    with_config(&few, check);
+}
+
 static void a_busy_core_accuses_nobody(void)
 {
     char problem[64], source[64], object[64], command[300];
@@ -287,13 +298,53 @@ static void a_busy_core_accuses_nobody(void)
 static void test_a_busy_core_accuses_nobody(void **state)
 {
     (void)state;
-    struct kg_config few = config;
-    few.timing_pairs = few.timing_null_calls = few.timing_least_calls = 4;
-    few.timing_processes = few.timing_min_processes = 2;
-    few.timing_warmups = 1;
-    few.timing_least_life = few.timing_widest = 0;
-    few.laws = 1;
-    with_config(&few, a_busy_core_accuses_nobody);
+    with_few_calls(a_busy_core_accuses_nobody);
+}
+
+/* Its answer hangs on nothing, but it must read all its data. */
+static const char nothing[] =
+    "/*---kgym\nname: nothing\nlevel: 1\nentry: nothing\ndesc: \"y = 0 (x[0] + ... + x[n-1])\"\n"
+    "dims: {n: 16777216}\n"
+    "args:\n"
+    "  - {name: x, type: \"f32[n]\", role: in}\n"
+    "  - {name: y, type: \"f32[1]\", role: out}\n"
+    "  - {name: n, type: i64, role: dim}\n"
+    "---*/\n"
+    "#include \"kgops.h\"\n"
+    "void nothing(const real *x, real *y, int64_t n)\n{\n    real s = 0;\n"
+    "    for (int64_t i = 0; i < n; i++) {\n        s += 0 * x[i];\n    }\n    y[0] = s;\n}\n";
+static const char reads_nothing[] = "```c\n#include <stdint.h>\n"
+                                    "void nothing(const float *x, float *y, int64_t n)\n{\n"
+                                    "    y[0] = 0;\n}\n```\n";
+static const char reads_all[] = "```c\n#include <stdint.h>\n"
+                                "void nothing(const float *x, float *y, int64_t n)\n{\n"
+                                "    float s = 0;\n"
+                                "    for (int64_t i = n; i-- > 0;) {\n        s += 0 * x[i];\n"
+                                "    }\n    y[0] = s;\n}\n```\n";
+
+static void who_reads_nothing_is_accused(void)
+{
+    char problem[64];
+    struct kg_record r;
+    snprintf(problem, sizeof problem, "/tmp/kgym-nothing-%d.c", (int)getpid());
+    write_text(problem, nothing);
+    judge_text(problem, reads_nothing, strlen(reads_nothing), false, KG_ST_TIMING, &r);
+    if (r.verdict != KG_V_HACK || strcmp(r.reason, "floor") != 0) {
+        fail_msg("%s", r.message ? r.message : r.error.message);
+    }
+    kg_record_deinit(&r);
+    judge_text(problem, reads_all, strlen(reads_all), false, KG_ST_TIMING, &r);
+    unlink(problem);
+    if (r.verdict != KG_V_OK) {
+        fail_msg("%s", r.message ? r.message : r.error.message);
+    }
+    kg_record_deinit(&r);
+}
+
+static void test_who_reads_nothing_is_accused(void **state)
+{
+    (void)state;
+    with_few_calls(who_reads_nothing_is_accused);
 }
 
 /* Right, but it answers before it is done and goes on. */
@@ -737,6 +788,7 @@ int main(void)
         cmocka_unit_test(test_every_wrong_candidate_is_wrong),
         cmocka_unit_test(test_a_timed_record_is_whole),
         cmocka_unit_test(test_a_busy_core_accuses_nobody),
+        cmocka_unit_test(test_who_reads_nothing_is_accused),
         cmocka_unit_test(test_activity_is_a_hack_unless_checks_are_off),
         cmocka_unit_test(test_signal_and_limit_are_evidence),
         cmocka_unit_test(test_what_is_renewed_now_and_then_is_caught),
