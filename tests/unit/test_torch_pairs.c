@@ -245,10 +245,10 @@ static void windows(int64_t ref, int64_t cand, int64_t null)
     spy.window_ns[NUL] = null;
 }
 
-/* Equal windows leave nothing open after so many blocks but calls that are owed. */
+/* Equal windows leave nothing open after so many blocks but calls, and a life, that are owed. */
 static void ends_when_planned(const struct kg_record *r)
 {
-    assert_in_range(r->speedup.pairs, PLANNED * 4, KG_TPAIRS_VERIFIED + 12);
+    assert_in_range(r->speedup.pairs, PLANNED * 4, 4 * KG_TPAIRS_BLOCKS - 4);
     assert_int_equal(r->speedup.pairs % 4, 0);
 }
 
@@ -642,11 +642,13 @@ static void the_estimate(void **state)
     assert_null(r.timing.why);
     kg_record_deinit(&r);
     worker->config.timing_blocks = 12;
-    spy.drift = 0.02; /* blocks differ: the planned half-width is not met */
+    spy.drift = 0.02;     /* blocks differ: the planned half-width is not met */
+    spy.calls[CAND] = 60; /* it is slow by now, so no life is owed */
     expect("affine.py", good, "ok", &r);
     assert_int_equal(r.speedup.pairs, 12 * 4);
     kg_record_deinit(&r);
     windows(90000, 2050000, 50000); /* nor does a reference below T end it early */
+    spy.calls[CAND] = 60;
     expect("affine.py", good, "ok", &r);
     assert_non_null(strstr(r.timing.why, "the reference takes 40.0 us"));
     assert_int_equal(r.speedup.pairs, 12 * 4);
@@ -1377,7 +1379,8 @@ static void null_test(void **state)
                                     &opt, key, &res, &err),
                      KG_OK);
     assert_int_equal(res.status, KG_TPAIRS_MEASURED);
-    assert_true(res.n >= 12 && res.n <= 13 * 4); /* 8 blocks, or as many as a process owes */
+    /* 8 blocks, or as many as a process owes */
+    assert_true(res.n >= 12 && res.n < 4 * KG_TPAIRS_BLOCKS);
     assert_true(res.ratio.ratio > 0 && res.overhead_ns > 0);
     kg_tpairs_result_deinit(&res);
     struct kg_noise noise;

@@ -15,7 +15,7 @@
 #include "gym/torch/timing/torch_pairs.h"
 
 #define PROCESSES 12
-#define MOST      400 /* calls of a process */
+#define MOST      2000 /* calls of a process */
 #define WARM      40
 #define BLOCKS    14
 #define CELLS     128
@@ -70,7 +70,7 @@ static void play(void)
             fail_msg("%s", err.message);
         }
         assert_int_equal(res.status, KG_TPAIRS_MEASURED);
-        assert_int_equal(res.n, BLOCKS * 4);
+        assert_true(res.n >= BLOCKS * 4 && res.n < 4 * KG_TPAIRS_BLOCKS);
         assert_int_equal(res.calls, played[i].n);
         kg_tpairs_result_deinit(&res);
     }

@@ -117,13 +117,6 @@ static int most_planned(const struct kg_tpairs_options *o)
     return more < KG_TPAIRS_BLOCKS ? more : KG_TPAIRS_BLOCKS;
 }
 
-/* And those in which a process makes up for calls that it owes. */
-static int most_blocks(const struct kg_tpairs_options *o)
-{
-    int owed = (KG_TPAIRS_VERIFIED + OWED_MORE) / o->pairs + 1, planned = most_planned(o);
-    return planned > owed ? planned : owed;
-}
-
 /* The least number of verified calls of the process plus a random number more, and the least life.
  * Binding where the ratio would exceed 1: not for one that is slower by more than its interval. */
 static bool owes(const struct kg_tpairs *s)
@@ -134,13 +127,19 @@ static bool owes(const struct kg_tpairs *s)
                      kg_clock_ns() - s->born_ns < KG_TPAIRS_ALIVE_NS);
 }
 
+/* Whatever a process owes it makes up for in pairs, as long as there may be more: calls that nobody
+ * times would all come late. */
+static int most_blocks(const struct kg_tpairs_options *o)
+{
+    return o->calibrated ? 1 : KG_TPAIRS_BLOCKS;
+}
+
 static enum kg_tflow all_blocks(struct kg_tpairs *s, struct kg_err *err)
 {
     const struct kg_tpairs_options *o = &s->opt;
-    int most = o->calibrated ? 1 : most_blocks(o);
     enum kg_tflow flow = KG_TFLOW_ON;
     bool more = true;
-    for (int b = 0; b < most && more && flow == KG_TFLOW_ON; b++) {
+    for (int b = 0; b < most_blocks(o) && more && flow == KG_TFLOW_ON; b++) {
         if (!o->calibrated && b >= o->min_blocks) {
             struct kg_ratio r;
             flow = kg_tpairs_nulls(s, NULLS, err);
@@ -240,8 +239,7 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_trunner *candidate,
     const struct kg_tpairs_options *o = &s->opt;
     result_init(out);
     out->block = (size_t)(o->calibrated ? o->trials : o->pairs);
-    out->pair =
-        calloc(out->block * (size_t)(o->calibrated ? 1 : most_blocks(o)), sizeof *out->pair);
+    out->pair = calloc(out->block * (size_t)most_blocks(o), sizeof *out->pair);
     if (!out->pair) {
         return kg_fail(err, KG_E_LIMIT, "timing: no memory for pairs");
     }
