@@ -88,7 +88,9 @@ static void op_widen(void)
 
 static void op_bounds(void)
 {
-    kg_bench_need_ok(d.ops->bounds(&d, KG_TD_F32, a, wide, n, 1, 0, &bound, &err), &err);
+    kg_bench_need_ok(
+        d.ops->bounds(&d, KG_TD_F32, a, wide, n, &(struct kg_bound_ask){.k = 1}, &bound, &err),
+        &err);
 }
 
 static void compare(uint64_t oracle)
