@@ -346,7 +346,7 @@ enum kg_code kg_dj_do_compare_close(struct kg_dj_state *s, int id, double tolera
     }
     enum kg_code code = KG_OK;
     for (uint32_t i = 0; i < c->side[0].n && code == KG_OK; i++) {
-        struct kg_tcompare one;
+        struct kg_tcompare one = {0};
         code = close_one(s, &c->side[0], i, tolerance, part, &one, err);
         if (code == KG_OK) {
             keep_worst(out, i, &one);
@@ -371,7 +371,7 @@ enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, int at, bool probe,
         return err->code;
     }
     for (uint32_t i = 0; i < c->side[0].n; i++) {
-        struct kg_tcompare one;
+        struct kg_tcompare one = {0};
         if (at >= 0 && i != (uint32_t)at) {
             continue;
         }
