@@ -94,7 +94,7 @@ static void begin(struct kg_remote_link *l, struct kg_remote_task *t)
     }
     TAILQ_REMOVE(&r->todo, t, todo);
     t->asking = true;
-    t->moved = false;
+    t->moved = t->told = false;
     l->task = t;
 }
 

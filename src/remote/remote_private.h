@@ -38,6 +38,7 @@ struct kg_remote_task {
     bool asking;    /* a request is under way */
     bool moved;     /* an event came meanwhile */
     bool running;   /* as far as events say */
+    bool told;      /* an event has said so since the request under way was sent */
     bool answered;  /* the client has its result; the job is to be cancelled */
     bool left;      /* nobody waits for it, and the job goes on: the answer under way ends it */
     bool cancels;   /* its DELETE was sent, and no answer says yet what became of the job */

@@ -208,6 +208,7 @@ static bool is_end(const char *type)
 static void hear_event(struct kg_remote *r, struct kg_remote_task *t, const char *type)
 {
     t->running = strcmp(type, "claimed") == 0;
+    t->told = t->asking;
     if (is_end(type) && t->asking) {
         t->moved = true;
     } else if (is_end(type) && t->want == KG_REMOTE_NOTHING) {
@@ -319,7 +320,9 @@ static void hear_job(struct kg_remote *r, struct kg_remote_task *t, const json_t
     snprintf(t->job, sizeof t->job, "%s", id);
     t->seen_ns = kg_clock_ns();
     bool final = strcmp(state, "waiting") != 0 && strcmp(state, "running") != 0;
-    t->running = strcmp(state, "running") == 0;
+    if (!t->told) { /* else the answer may be older than the event */
+        t->running = strcmp(state, "running") == 0;
+    }
     if (final && submitted && !t->answered && was_lost(job, state) && t->lost < LOST_MAX) {
         t->lost++;
         t->job[0] = '\0';
