@@ -265,6 +265,7 @@ static void kernelgym_workers_register(void **state)
     j = svc_json(200, "GET", "/workers/status", "");
     snprintf(first, sizeof first, "%s", svc_text(json_object_get(j, "w"), "last_heartbeat"));
     json_decref(j);
+    usleep(2000); /* its clock counts milliseconds */
     post(200, "/worker/heartbeat?worker_id=w&node_id=node-1");
     worker_is("w", "status", "online");
     worker_is("w", "node_id", "node-1");
