@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/trace.h"
 #include "gym/torch/executor/torch_worker.h"
+#include "gym/torch/judging/case_choices.h"
 
 static void among_equals(void **state)
 {
@@ -87,13 +88,32 @@ static void a_norm_chooses_nothing(void **state)
     kg_buf_deinit(&text);
 }
 
+/* As far off as the reference's own rounding: in the same tensor, in as many elements, by as much.
+ */
+static void what_excuses_a_tensor(void **state)
+{
+    (void)state;
+    const struct kg_dj_judgement own = {.leaf = 1, .compare = {.worst = 2, .n_bad = 3}};
+    struct kg_dj_judgement mine = {.leaf = 1, .compare = {.worst = 8, .n_bad = 12}}, other = own;
+    assert_true(kg_tchoices_as_far(&mine, &own));
+    other.compare.nonfinite = true;
+    assert_false(kg_tchoices_as_far(&mine, &other));
+    other = own;
+    other.leaf = 0;
+    assert_false(kg_tchoices_as_far(&mine, &other));
+    mine.compare.n_bad++;
+    assert_false(kg_tchoices_as_far(&mine, &own));
+    mine.compare.n_bad--;
+    mine.compare.worst = 8.1;
+    assert_false(kg_tchoices_as_far(&mine, &own));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(among_equals),
-        cmocka_unit_test(while_timed),
-        cmocka_unit_test(state_while_timed),
-        cmocka_unit_test(a_norm_chooses_nothing),
+        cmocka_unit_test(among_equals),          cmocka_unit_test(while_timed),
+        cmocka_unit_test(state_while_timed),     cmocka_unit_test(a_norm_chooses_nothing),
+        cmocka_unit_test(what_excuses_a_tensor),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }
