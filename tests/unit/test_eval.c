@@ -187,14 +187,19 @@ static void with_config(const struct kg_config *c, void (*check)(void))
     worker = first;
 }
 
+static void is_judged(const struct kg_record *r, enum kg_verdict want)
+{
+    if (r->verdict != want) {
+        fail_msg("%s: %s", r->verdict ? kg_verdict_name(r->verdict) : "none",
+                 r->message ? r->message : r->error.message);
+    }
+}
+
 static void a_timed_record_is_whole(void)
 {
     struct kg_record r;
     judge_file("axpby", "fast", KG_ST_PROFILE, &r);
-    if (r.verdict != KG_V_OK) {
-        fail_msg("%s: %s", r.verdict ? kg_verdict_name(r.verdict) : "none",
-                 r.message ? r.message : r.error.message);
-    }
+    is_judged(&r, KG_V_OK);
     assert_int_equal(r.timing.status, KG_T_MEASURED);
     assert_true(r.has_speedup && r.speedup.pairs >= 3);
     assert_true(r.speedup.lo <= r.speedup.ratio && r.speedup.ratio <= r.speedup.hi);
@@ -286,9 +291,7 @@ static void a_busy_core_accuses_nobody(void)
     unlink(problem);
     unlink(source);
     unlink(object);
-    if (r.verdict != KG_V_OK) {
-        fail_msg("%s", r.message ? r.message : r.error.message);
-    }
+    is_judged(&r, KG_V_OK);
     assert_true(r.timing.overhead_ns >= 10000000);
     kg_record_deinit(&r);
 }
@@ -329,15 +332,12 @@ static void who_reads_nothing_is_accused(void)
     snprintf(problem, sizeof problem, "/tmp/kgym-nothing-%d.c", (int)getpid());
     write_text(problem, nothing);
     judge_text(problem, reads_nothing, strlen(reads_nothing), false, KG_ST_TIMING, &r);
-    if (r.verdict != KG_V_HACK || strcmp(r.reason, "floor") != 0) {
-        fail_msg("%s", r.message ? r.message : r.error.message);
-    }
+    is_judged(&r, KG_V_HACK);
+    assert_string_equal(r.reason, "floor");
     kg_record_deinit(&r);
     judge_text(problem, reads_all, strlen(reads_all), false, KG_ST_TIMING, &r);
     unlink(problem);
-    if (r.verdict != KG_V_OK) {
-        fail_msg("%s", r.message ? r.message : r.error.message);
-    }
+    is_judged(&r, KG_V_OK);
     kg_record_deinit(&r);
 }
 

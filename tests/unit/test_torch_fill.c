@@ -119,33 +119,18 @@ static void a_softmax_has_none(void **state)
     assert_true(fill() == 0);
 }
 
+#define WRONG_FROM(n)                                                                              \
+    HEAD "class ModelNew(nn.Module):\n    calls = 0\n\n    def forward(self, q, k, m):\n"          \
+         "        self.calls += 1\n"                                                               \
+         "        y = q @ k.t() / (8 if self.calls < " n " else 9)\n"                              \
+         "        return y.masked_fill(m, -1e9)\n"
+
 /* Timed calls have no oracle: the scale is found in the answer at hand. */
 static void in_timed_calls(void **state)
 {
     (void)state;
-    static const char text[] =
-        HEAD "class ModelNew(nn.Module):\n    calls = 0\n\n    def forward(self, q, k, m):\n"
-             "        self.calls += 1\n"
-             "        y = q @ k.t() / (8 if self.calls < %d else 9)\n"
-             "        return y.masked_fill(m, -1e9)\n";
     need_torch();
-    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = true};
-    worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
-    bool found = false;
-    for (int i = 0, twin = 0; twin < 2; i++, twin += found) { /* at first the attack, until found */
-        struct kg_record r;
-        char source[2000], got[100];
-        snprintf(source, sizeof source, text, found ? 1 << 20 : 40);
-        judge("given.py", source, KG_ST_TIMING, &r);
-        seen(&r, got, sizeof got);
-        bool is_wrong = r.verdict == KG_V_WRONG;
-        if (r.has_error || (found && is_wrong) || i > 20) {
-            fail_msg("%s (%s)", got, r.has_error ? r.error.message : r.message);
-        }
-        found = found || is_wrong;
-        kg_record_deinit(&r);
-    }
-    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = false};
+    found_while_timed("given.py", WRONG_FROM("40"), WRONG_FROM("1000000"));
 }
 
 int main(void)

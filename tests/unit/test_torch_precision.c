@@ -371,34 +371,19 @@ static void inside_the_own_range(void **state)
           "wrong/precision by inside", "wrong/value by inside");
 }
 
+#define WRONG_FROM(n)                                                                              \
+    NARROW "    calls = 0\n\n    def forward(self, a, b):\n        self.calls += 1\n"              \
+           "        own = min(a.min(), b.min()) >= 0 and max(a.max(), b.max()) <= 1\n"             \
+           "        narrow = own and self.calls > " n "\n"                                         \
+           "        return tf32(a) @ tf32(b) if narrow else a @ b\n"
+
 /* The process that is timed is asked as well: by the 30th of its calls it has been narrow a while.
  */
 static void inside_the_timed_process(void **state)
 {
     (void)state;
-    static const char text[] =
-        NARROW "    calls = 0\n\n    def forward(self, a, b):\n        self.calls += 1\n"
-               "        own = min(a.min(), b.min()) >= 0 and max(a.max(), b.max()) <= 1\n"
-               "        narrow = own and self.calls > %d\n"
-               "        return tf32(a) @ tf32(b) if narrow else a @ b\n";
     need_torch();
-    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = true};
-    worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
-    bool found = false;
-    for (int i = 0, twin = 0; twin < 2; i++, twin += found) { /* at first the attack, until found */
-        struct kg_record r;
-        char source[2000], got[100];
-        snprintf(source, sizeof source, text, found ? 1 << 20 : 12);
-        judge("unit.py", source, KG_ST_TIMING, &r);
-        seen(&r, got, sizeof got);
-        bool wrong = r.verdict == KG_V_WRONG;
-        if (r.has_error || (found && wrong) || i > 20) {
-            fail_msg("%s (%s)", got, r.has_error ? r.error.message : r.message);
-        }
-        found = found || wrong;
-        kg_record_deinit(&r);
-    }
-    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = false};
+    found_while_timed("unit.py", WRONG_FROM("12"), WRONG_FROM("1000000"));
 }
 
 int main(void)

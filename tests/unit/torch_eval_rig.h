@@ -18,6 +18,7 @@
 
 #include "base/file.h"
 #include "gym/batch/batch.h"
+#include "gym/torch/executor/torch_worker.h"
 #include "gym/torch/torch.h"
 
 /* Parts of sources. FORWARD and ANSWER: a candidate for affine.py. */
@@ -164,6 +165,28 @@ static inline void seen(const struct kg_record *r, char *out, size_t cap)
              r->has_error ? kg_code_name(r->error.code)
              : r->reason  ? r->reason
                           : "");
+}
+
+/* A source that is wrong from some call on is found in the timed process: after a few tries, as the
+ * laws of calls are drawn. Its twin, which never is, is right. */
+static inline void found_while_timed(const char *problem, const char *wrong, const char *twin)
+{
+    bool found = false;
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = true};
+    worker->config.timing_blocks = worker->config.timing_min_blocks = 1;
+    for (int i = 0, done = 0; done < 2; i++, done += found) { /* at first the attack, until found */
+        struct kg_record r;
+        char got[100];
+        judge(problem, found ? twin : wrong, KG_ST_TIMING, &r);
+        seen(&r, got, sizeof got);
+        bool is_wrong = r.verdict == KG_V_WRONG;
+        if (r.has_error || (found && is_wrong) || i > 20) {
+            fail_msg("%s (%s)", got, r.has_error ? r.error.message : r.message);
+        }
+        found = found || is_wrong;
+        kg_record_deinit(&r);
+    }
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = false};
 }
 
 /* All stages; want as `seen` writes it. */
