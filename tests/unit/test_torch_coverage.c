@@ -167,6 +167,27 @@ static void state_that_changes(void **state)
     kg_record_deinit(&r);
 }
 
+/* Where the judge has room for one case, each law's takes the place of the one before. */
+static void there_is_room_for_one(void **state)
+{
+    (void)state;
+    struct kg_record r;
+    struct kg_torch *t = kg_torch_of(worker);
+    play.kernels = "[" LIBRARY "]";
+    ends(sure, "ok", &r);
+    kg_record_deinit(&r);
+    t->memory.rung = KG_TM_RESIDENT;
+    t->memory.judge = 1;
+    for (int law = 0; law < KG_TL_COUNT; law++) {
+        t->instance[KG_INSTANCE_PUBLISHED].cases[law].ready = false;
+    }
+    ends(sure, "ok", &r);
+    t->memory.rung = KG_TM_NONE;
+    assert_int_equal(r.stages[KG_ST_PROFILE].status, KG_SS_PASS);
+    assert_non_null(evidence(&r, "kernel"));
+    kg_record_deinit(&r);
+}
+
 static void without_a_gpu(void **state)
 {
     (void)state;
@@ -569,6 +590,7 @@ static void owners_by_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(there_is_room_for_one, fresh),
         cmocka_unit_test_setup(without_a_gpu, fresh),
         cmocka_unit_test_setup(switched_off, fresh),
         cmocka_unit_test_setup(state_that_changes, fresh),

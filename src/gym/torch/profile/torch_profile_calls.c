@@ -49,13 +49,17 @@ static enum kg_stage_result recorded_call(struct kg_tprofiling *s, enum kg_tlaw 
     return right < 0 ? KG_STAGE_ERROR : KG_STAGE_PASS;
 }
 
-/* Inputs that are there, bound anew. State that a call has changed is loaded before: it goes
- * through the same region, so that nothing is bound any more. */
+/* Inputs, bound anew. They are made again where another law's have taken their memory. State that a
+ * call has changed is loaded before: it goes through the same region, so that nothing is bound any
+ * more. */
 static enum kg_stage_result bind_anew(struct kg_tprofiling *s, enum kg_tlaw law)
 {
     struct kg_evaluation *e = s->e;
-    const struct kg_tcase *c = &kg_torch_run_of(e)->instance->cases[law];
+    struct kg_tcase *c = &kg_torch_run_of(e)->instance->cases[law];
     struct kg_dj_report rep;
+    if (!c->ready && kg_tprofile_inputs(s, law, &c) != KG_OK) {
+        return KG_STAGE_ERROR;
+    }
     enum kg_stage_result step = KG_STAGE_PASS;
     if (kg_torch_run_of(e)->instance->desc.updates_state) {
         step = kg_tcandidate_load(e, 0, KG_ST_PROFILE, s->err);
@@ -87,15 +91,12 @@ static enum kg_stage_result profile_call(struct kg_tprofiling *s, enum kg_tlaw l
 /* The first call of a process: who tunes may try here what it never tries again. */
 static enum kg_stage_result first_call(struct kg_tprofiling *s)
 {
-    struct kg_tinstance *instance = kg_torch_run_of(s->e)->instance;
     struct kg_tcase *own;
-    int64_t since = kg_clock_ns();
-    if (kg_tcase_ready(s->e->w, instance, KG_TL_OWN, &own, s->err) != KG_OK) {
+    if (kg_tprofile_inputs(s, KG_TL_OWN, &own) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    kg_evaluation_excuse(s->e, since);
     enum kg_stage_result step =
-        kg_tcandidate_case(s->e, instance, KG_TL_NEW, KG_ST_PROFILE, s->err);
+        kg_tcandidate_case(s->e, kg_torch_run_of(s->e)->instance, KG_TL_NEW, KG_ST_PROFILE, s->err);
     if (step == KG_STAGE_PASS) {
         take(s, KG_TL_NEW, KG_TPROFILE_UNTIMED, false);
     }
