@@ -422,6 +422,33 @@ static void comfort_is_left_to_others(void **state)
     }
 }
 
+/* Cases that are kept leave room for the second set of parameters, which few laws have. */
+static void cases_leave_room_for_parameters(void **state)
+{
+    (void)state;
+    static const char problem[] =
+        HEAD "class Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+             "        self.product = nn.Linear(1024, 3072)\n\n"
+             "    def forward(self, x):\n        return self.product(x)\n\n\n"
+             "def get_inputs():\n    return [torch.randn(128, 1024)]\n\n\n"
+             "def get_init_inputs():\n    return []\n";
+    static const char candidate[] =
+        HEAD "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+             "        self.product = nn.Linear(1024, 3072)\n\n"
+             "    def forward(self, x):\n        return self.product(x)\n";
+    struct kg_record r;
+    need_torch();
+    put("large.py", problem);
+    config.multi_input = true;
+    open_with(200);
+    judge("large.py", candidate, KG_ST_FULL, &r);
+    config.multi_input = false;
+    if (r.has_error || r.verdict != KG_V_OK) {
+        fail_msg("%s", r.has_error ? r.error.message : r.message);
+    }
+    kg_record_deinit(&r);
+}
+
 /* A small problem after a large one holds what it needs itself. */
 static void what_a_problem_needs_no_more_is_given_back(void **state)
 {
@@ -511,6 +538,7 @@ int main(void)
         cmocka_unit_test(describing_may_take_all_there_is),
         cmocka_unit_test(an_evaluation_waits_for_memory),
         cmocka_unit_test(comfort_is_left_to_others),
+        cmocka_unit_test(cases_leave_room_for_parameters),
         cmocka_unit_test(what_a_problem_needs_no_more_is_given_back),
         cmocka_unit_test(an_idle_worker_gives_back),
     };

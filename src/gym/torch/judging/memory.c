@@ -12,8 +12,9 @@
 #define MB        ((uint64_t)1 << 20)
 #define DESCRIBES 8          /* times the inputs' bytes, while a task is described */
 #define FEW       (256 * MB) /* inputs of a problem that is not described */
-#define DEFAULT   4 /* the part of a device that a judge may take where nothing is planned */
-#define COPIES    3 /* of inputs on every rung: the judge's, and in two regions */
+#define DEFAULT   4        /* the part of a device that a judge may take where nothing is planned */
+#define BESIDES   (8 * MB) /* of a case: how far it may be moved, its guards, what is rounded up */
+#define COPIES    3        /* of inputs on every rung: the judge's, and in two regions */
 /* Times the state, of a case whose call changes it: masters, what the reference leaves in float and
  * in double, and a candidate's. */
 #define LEFT 6
@@ -218,13 +219,16 @@ static struct kg_tcase *oldest(struct kg_torch *t, const struct kg_tcase *c,
     return found;
 }
 
-/* One case and a candidate's answer, and the state that its call leaves. */
+/* One case and a candidate's answer, the state that its call leaves, and the sets of parameters
+ * that were not asked for yet: no case may take their place. */
 static uint64_t next_case(const struct kg_torch *t)
 {
-    const struct kg_task_desc *d = &t->instance[KG_INSTANCE_PUBLISHED].desc;
+    const struct kg_tinstance *s = &t->instance[KG_INSTANCE_PUBLISHED];
+    const struct kg_task_desc *d = &s->desc;
     bool planned = t->memory.rung != KG_TM_NONE, changes = d->nleft > 0;
     uint64_t one = planned ? t->memory.one_case : d->input_bytes + 3 * d->output_bytes;
-    return one + one / 2 + (changes ? LEFT * d->state_bytes : 0);
+    int sets = !s->state_made[0] + !s->state_made[1] + (changes ? LEFT : 0);
+    return one + one / 2 + BESIDES + (uint64_t)sets * d->state_bytes;
 }
 
 static bool is_short(const struct kg_torch *t)
