@@ -10,6 +10,7 @@ from . import (draws, influence, integers, layout, overlap, smaller, structure, 
 from .module import seed_all
 
 DRAWS = 4  # that structure is looked for in
+TRIES = 3  # of so many draws of a smaller shape
 LARGE = 1 << 26  # elements of all inputs: then two
 PAGE = 64  # tensors of the state in one reply
 MORE = 7  # further draws of a module that may change its state for some data only
@@ -83,9 +84,11 @@ def _inputs_of_device(subject, seed, host, fast):
 
 def _as_smaller(subject, seed, small, fast):
     """[draws], all made on that device, where those of a smaller shape are alike, and have the
-    same strides; None: they are not."""
+    same strides; None: they are not. What a random scale does may not show in a few draws, so that
+    others are tried."""
     try:
-        if _inputs_of_device(small, seed, small.draw(seed), fast) is None:
+        if not any(_inputs_of_device(small, at, small.draw(at), fast)
+                   for at in range(seed, seed + TRIES * DRAWS, DRAWS)):
             return None
         there = [list(layout.on(small.device, t)) for _, t in small.draw(seed + DRAWS)]
         if there != small.strides:

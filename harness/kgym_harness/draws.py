@@ -15,8 +15,9 @@ RARE = 1e-9  # chance that draws of one law look unlike
 MANY = 1 << 12  # elements whose range says something
 SPREAD = 0.25  # of the range, by which least and greatest values of two draws may differ
 
-# How an input differs from one draw to the next on the same device.
-FIXED, DRAWN, SCALED = range(3)  # not at all; by chance; and its law does, by a random scale, say
+# How an input differs from one draw to the next on the same device: not at all; by chance; its law
+# does, by a random scale, say; the law's form does, too, as that of softmax(scale * x).
+FIXED, DRAWN, SCALED, FORMED = range(4)
 
 
 def _sample(t):
@@ -45,16 +46,20 @@ def _standard(p, bounds):
     return (p - mean) / spread, tuple((v - mean) / spread for v in bounds)
 
 
-def same_law(a, b, scaled=False):
-    """Could two tensors of one shape be draws of one law? scaled: but for its mean and deviation.
-    """
+def same_law(a, b, how=DRAWN):
+    """Could two tensors of one shape be draws of one law? SCALED: but for its mean and deviation;
+    FORMED: but for all but integers, signs and infinities."""
     (p, one), (q, other) = (_sample(a), _range(a)), (_sample(b), _range(b))
     if bool((p == p.round()).all()) != bool((q == q.round()).all()):
         return False
-    if scaled:
+    if how == FORMED and [v < 0 for v in one] != [v < 0 for v in other]:
+        return False
+    if how == SCALED:
         (p, one), (q, other) = _standard(p, one), _standard(q, other)
     if [math.isfinite(v) for v in one] != [math.isfinite(v) for v in other]:
         return False
+    if how == FORMED:
+        return True
     width = max(one[1] - one[0], other[1] - other[0])
     apart = max(abs(one[0] - other[0]), abs(one[1] - other[1]))
     if a.numel() >= MANY and math.isfinite(width) and apart > SPREAD * width:
@@ -65,16 +70,17 @@ def same_law(a, b, scaled=False):
 
 def difference(a, b):
     """Of two draws of one input on one device."""
-    return FIXED if torch.equal(a, b) else DRAWN if same_law(a, b) else SCALED
+    if torch.equal(a, b):
+        return FIXED
+    return next((how for how in (DRAWN, SCALED) if same_law(a, b, how)), FORMED)
 
 
 def alike(columns, differs, find):
     """columns: of each input its tensors, the first one drawn on the CPU, the others on the
-    device, and all there. differs: how each differs from one draw on the device to the next. Where
-    its law does, the form of the law is compared alone. find: structure.find."""
+    device, and all there. differs: how each differs from one draw on the device to the next. No
+    more is compared than what those have in common. find: structure.find."""
     for (here, there, *_), how in zip(columns, differs):
-        if not torch.equal(here, there) and \
-                (how == FIXED or not same_law(here, there, how == SCALED)):
+        if not torch.equal(here, there) and (how == FIXED or not same_law(here, there, how)):
             return False
     alone = find([column[:1] for column in columns])
     device = find([column[1:] for column in columns])

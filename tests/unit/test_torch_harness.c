@@ -490,6 +490,7 @@ static const char place_of[] =
     "    with open('p.py', 'w') as f:\n"
     "        f.write('import torch\\nclass Model(torch.nn.Module):\\n'\n"
     "                '    def forward(self, *x):\\n        return x[0] * 2\\n'\n"
+    "                'by = iter([1, 4, 7, 10, 13, 16, 19, 22, 25])\\n'\n"
     "                'def get_inputs():\\n'\n"
     "                '    there = torch._C._len_torch_function_stack() > 0\\n'\n"
     "                '    ' + inputs + '\\n')\n"
@@ -512,6 +513,11 @@ static const struct asked places[] = {
     {"place('torch.manual_seed(3); return [torch.randn(64, 64)]')", "true"},
     {"place('by = torch.rand(()); return [torch.rand(64, 64) * by, torch.rand(64, 64)]')", "true"},
     {"place('x = torch.randn(64, 64); return [x * torch.rand(()) + 9 * torch.rand(())]')", "true"},
+    {"place('x = torch.rand(64, 64) * next(by); return [x.softmax(1)]')", "true"},
+    {"place('x = torch.rand(64, 64) * next(by); return [x.softmax(1) if there else x]')", "false"},
+    {"place('x = torch.rand(64, 64) ** next(by); return [x if there else -x]')", "false"},
+    {"place('x = (8 * torch.rand(64, 64)) ** next(by); return [x if there else x.round()]')",
+     "false"},
     {"place('x = torch.randn(64, 64) if there else torch.rand(64, 64); '"
      "'return [x * torch.rand(())]')",
      "false"},
@@ -550,6 +556,7 @@ static const char smaller_of[] =
     "        f.write('import torch, builtins\\nN = 512\\n'\n"
     "                'class Model(torch.nn.Module):\\n'\n"
     "                '    def forward(self, *x):\\n        return x[0] * 2\\n'\n"
+    "                'here = lambda n: builtins.log.count((False, n))\\n'\n"
     "                'def get_inputs():\\n'\n"
     "                '    there = torch._C._len_torch_function_stack() > 0\\n'\n"
     "                '    builtins.log.append((there, N))\\n'\n"
@@ -568,6 +575,7 @@ static const struct asked smaller[] = {
     {"ask('[torch.rand(N, 64)]')", "[true,false]"},
     {"ask('[torch.rand(N, N)]')", "[true,false]"},
     {"ask('[torch.randn(N, 64).tril(), torch.randint(0, 9, (N,))]')", "[true,false]"},
+    {"ask('[torch.rand(N, 64) ** (5 if there or here(N) > 1 else 9)]')", "[true,false]"},
     {"ask('[torch.rand(N, 64) * (1 if there else 0.5)]')", "[false,true]"},
     {"ask('[torch.rand(64, N).t() if there else torch.rand(N, 64)]')", "[true,true]"},
     {"ask('[torch.rand(N, 64)] if N == 512 else 1 / 0')", "[true,true]"},  /* no other shape */
