@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.." || exit 2
 root=$PWD
 work=$root/build/mutants
 base=$work/base one=$work/one log=$work/log
-export TEST_TIMEOUT=${TEST_TIMEOUT:-120}
+export TEST_TIMEOUT=${TEST_TIMEOUT:-300}
 # copies of the tree have no environment of their own
 [ -x .venv/bin/python ] && export KGYM_PYTHON=${KGYM_PYTHON:-$root/.venv/bin/python}
 tally=${TEST_TALLY:-} # the tests below are no tests of this tree
