@@ -108,12 +108,33 @@ static void what_excuses_a_tensor(void **state)
     assert_false(kg_tchoices_as_far(&mine, &own));
 }
 
+/* A choice among rows makes all numbers of a row wrong: few rows are asked to the end. */
+static void when_to_stop(void **state)
+{
+    (void)state;
+    const struct kg_tleaf rows = {.dtype = KG_TD_F32, .rank = 2, .shape = {1024, 32}};
+    const struct kg_tleaf indices = {.dtype = KG_TD_I64, .rank = 2, .shape = {1024, 32}};
+    struct kg_tinstance s = {.desc = {.noutputs = 2}};
+    s.desc.output[0].leaf = rows;
+    s.desc.output[1].leaf = indices;
+    for (int leaf = 0; leaf < 2; leaf++) {
+        uint64_t most = leaf == 0 ? 8 * 32 : 8;
+        struct kg_dj_judgement j = {.leaf = leaf, .compare = {.n_bad = most}};
+        assert_true(kg_tchoices_hope(&s, 8, &j, &j));
+        j.compare.n_bad++;
+        assert_true(kg_tchoices_hope(&s, 7, &j, &j));
+        assert_false(kg_tchoices_hope(&s, 8, &j, &j));
+        struct kg_dj_judgement first = {.leaf = leaf, .compare = {.n_bad = 2 * most + 2}};
+        assert_true(kg_tchoices_hope(&s, 8, &first, &j));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(among_equals),          cmocka_unit_test(while_timed),
         cmocka_unit_test(state_while_timed),     cmocka_unit_test(a_norm_chooses_nothing),
-        cmocka_unit_test(what_excuses_a_tensor),
+        cmocka_unit_test(what_excuses_a_tensor), cmocka_unit_test(when_to_stop),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

@@ -206,13 +206,6 @@ static bool quartet_of(struct kg_dj_state *s, const struct kg_dj_case *c, uint32
            (a == NULL || q->a != NULL);
 }
 
-/* Elements of a row: the last dim. */
-static uint64_t row_of(const struct kg_tleaf *l)
-{
-    int64_t last = l->rank > 1 ? l->shape[l->rank - 1] : 1;
-    return last > 0 ? (uint64_t)last : 1;
-}
-
 static enum kg_code put_back(struct kg_dj_state *s, uint64_t at, const void *from, uint64_t bytes,
                              struct kg_err *err)
 {
@@ -237,7 +230,7 @@ static enum kg_code spared(struct kg_dj_state *s, const struct kg_dj_case *c, ui
     if (kg_dj_far(s, c, i, y, &limits, &far, err) != KG_OK) {
         return err->code;
     }
-    *out = kg_quartet_spares(what, kg_tleaf_count(l), row_of(l), far);
+    *out = kg_quartet_spares(what, kg_tleaf_count(l), kg_tleaf_row(l), far);
     return KG_OK;
 }
 
@@ -268,13 +261,13 @@ static enum kg_code ask_one(struct kg_dj_state *s, struct kg_dj_case *c, uint32_
             *flag = *flag && ((shown && !p->once) || kg_quartet_once(&q, l, shown ? &lines : NULL));
         } else if (what == KG_DJ_JUMPS) {
             *flag = *flag ||
-                    kg_quartet_jumps(&q, &c->bound[i], row_of(l), x != NULL ? &lines : NULL, x);
-        } else if (what == KG_DJ_SETTLE && kg_quartet_settle(&q, &c->bound[i], row_of(l)) > 0) {
+                    kg_quartet_jumps(&q, &c->bound[i], kg_tleaf_row(l), x != NULL ? &lines : NULL, x);
+        } else if (what == KG_DJ_SETTLE && kg_quartet_settle(&q, &c->bound[i], kg_tleaf_row(l)) > 0) {
             uint64_t bytes = q.n * (floating ? sizeof(double) : l->bytes / q.n);
             code = kg_dj_is_apart(&c->side[1], i) ? kg_dj_apart_write(s, c, i, q.o, err)
                                                   : put_back(s, c->side[1].at[i], q.o, bytes, err);
             *flag = true;
-        } else if (what == KG_DJ_SEEN && kg_quartet_accept(&q, &c->bound[i], row_of(l)) > 0) {
+        } else if (what == KG_DJ_SEEN && kg_quartet_accept(&q, &c->bound[i], kg_tleaf_row(l)) > 0) {
             code = put_back(s, y->at[i], q.y, l->bytes, err);
             *flag = true;
         }

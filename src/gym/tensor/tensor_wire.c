@@ -117,6 +117,12 @@ uint64_t kg_tleaf_count(const struct kg_tleaf *leaf)
     return count_of(leaf, &n) ? n : 0;
 }
 
+uint64_t kg_tleaf_row(const struct kg_tleaf *leaf)
+{
+    int64_t last = leaf->rank > 1 ? leaf->shape[leaf->rank - 1] : 1;
+    return last > 0 ? (uint64_t)last : 1;
+}
+
 uint64_t kg_tleaf_reach(const struct kg_tleaf *leaf)
 {
     uint64_t last = 0, step = 0;

@@ -208,6 +208,8 @@ struct kg_twire {
 const char *kg_twire_leaf_check(const struct kg_tleaf *leaf, uint64_t region);
 /* Number of elements; 0 where a dim is 0. The shape must have been checked. */
 uint64_t kg_tleaf_count(const struct kg_tleaf *leaf);
+/* Elements of a row, the last dim; at least 1. Each of a vector is a row of its own. */
+uint64_t kg_tleaf_row(const struct kg_tleaf *leaf);
 bool kg_tleaf_same_shape(const struct kg_tleaf *a, const struct kg_tleaf *b);
 /* Elements of memory that shape and strides reach; 0 where a dim is 0, or a stride is negative, or
  * no memory is so large. */

@@ -29,7 +29,8 @@ enum kg_code kg_tchoices_seen(struct kg_worker *w, struct kg_tinstance *s, struc
 /* Parts, which timed calls use too. */
 /* Whether an answer that is not right may be one of other choices: it is so in few elements. */
 bool kg_tchoices_may(const struct kg_tinstance *s, const struct kg_dj_judgement *j);
-/* After rounding n: there are choices, and enough of the candidate's were seen to go on. */
+/* After rounding n: there are choices, and enough of the candidate's were seen to go on. first: of
+ * which kg_tchoices_may says so. */
 bool kg_tchoices_hope(struct kg_tinstance *s, int n, const struct kg_dj_judgement *first,
                       const struct kg_dj_judgement *now);
 /* Whether the reference, in its last call, which was off, made a choice. */
