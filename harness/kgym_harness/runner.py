@@ -134,8 +134,11 @@ class Runner:
         return self.wire.flags >> wire.PART_AT & wire.PART_MOST
 
     def do_bind(self, request):
-        self.place.renewed()
+        self._renew()
         self._bind()
+
+    def _renew(self):
+        self.place.renewed()
         self.wire.peak_bytes = self.place.peak_bytes()  # of the calls so far
 
     def _bind(self):
@@ -148,6 +151,8 @@ class Runner:
 
     def do_call(self, request):
         subject, w = self._loaded(), self.wire
+        if w.flags & wire.ANEW:
+            self._renew()
         if w.flags & wire.BIND:
             self._bind()
         if w.flags & wire.ORDER:

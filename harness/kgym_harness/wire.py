@@ -30,7 +30,7 @@ STATUSES = ("ok", "exception", "no_entry", "syntax", "state", "needs_gpu", "too_
 
 BOOT, READY = 0, 1
 WIDE, TRAIN, NEAR, POLITE, DRAWS, BIND, FINE, ROUND = 1, 2, 4, 8, 16, 32, 64, 128
-ORDER, LATE, LEFT, INPUTS, MORE, AHEAD = 256, 512, 1024, 2048, 4096, 8192
+ORDER, LATE, LEFT, INPUTS, MORE, AHEAD, ANEW = (1 << n for n in range(8, 15))
 PART_AT, PART_MOST = 16, 31  # of STATE's and SNAPSHOT's flags: a part of LEAVES tensors
 ROUNDING = 16  # from this bit on: which rounding of a call, 0: as it is; with NEAR: see move
 LAWS = ("own", "new-seed", "single-edit", "other-parameters", "bf16", "spike", "smallint", "large",

@@ -139,10 +139,31 @@ static void patterns_have_the_phase_of_their_address(void **state)
     r->d.ops->free(&r->d, at);
 }
 
+static struct kg_digest digest_of(struct rig *r, uint64_t at, uint64_t bytes)
+{
+    struct kg_dspan span = {at, bytes};
+    struct kg_digest d;
+    assert_int_equal(r->d.ops->digest(&r->d, &span, 1, &d, &r->err), KG_OK);
+    return d;
+}
+
+static bool same(struct kg_digest a, struct kg_digest b)
+{
+    return a.w[0] == b.w[0] && a.w[1] == b.w[1];
+}
+
+/* Alone, and beside as many digests. */
 static int checked(struct rig *r, const struct kg_dspan *span, size_t n, uint64_t word)
 {
-    int bad = -2;
+    int bad = -2, beside = -2;
+    struct kg_digest digest[150];
     assert_int_equal(r->d.ops->check(&r->d, span, n, word, &bad, &r->err), KG_OK);
+    assert_int_equal(
+        r->d.ops->inspect(&r->d, span, n, digest, span, n, word, &beside, &r->err), KG_OK);
+    assert_int_equal(beside, bad);
+    for (size_t i = 0; i < n; i += 37) {
+        assert_true(same(digest[i], digest_of(r, span[i].at, span[i].bytes)));
+    }
     return bad;
 }
 
@@ -172,19 +193,6 @@ static void a_byte_that_differs_is_found(void **state)
     r->d.ops->upload(&r->d, span[4].at + span[4].bytes, &x, 1);
     assert_int_equal(checked(r, span, 150, word), -1);
     r->d.ops->free(&r->d, at);
-}
-
-static struct kg_digest digest_of(struct rig *r, uint64_t at, uint64_t bytes)
-{
-    struct kg_dspan span = {at, bytes};
-    struct kg_digest d;
-    assert_int_equal(r->d.ops->digest(&r->d, &span, 1, &d, &r->err), KG_OK);
-    return d;
-}
-
-static bool same(struct kg_digest a, struct kg_digest b)
-{
-    return a.w[0] == b.w[0] && a.w[1] == b.w[1];
 }
 
 static void equal_bytes_have_equal_digests_wherever_they_are(void **state)

@@ -353,6 +353,9 @@ static void inputs_that_moved_are_bound_with_the_call(void **state)
     expect(&j, &ref, 0);
     OK(kg_dj_run(&j, &c, &rep, &err));
     assert_true(rep.bound && compare(&j, 0).compare.pass);
+    c.flags = KG_TF_ANEW; /* wherever they lie */
+    OK(kg_dj_run(&j, &c, &rep, &err));
+    assert_true(rep.bound && compare(&j, 0).compare.pass);
     end_runner(&j, &cand);
     end_runner(&j, &ref);
     kg_dj_stop(&j);

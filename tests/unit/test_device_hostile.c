@@ -291,7 +291,7 @@ static void a_hole_in_the_output_is_a_wrong_answer(void **state)
     kg_dj_stop(&j);
 }
 
-/* `fake`: inputs can be written, as on a GPU, and are looked at after every call. */
+/* `fake`: inputs can be written, as on a GPU. They are looked at after every call, as are guards. */
 static void flip(struct view *v, uint64_t at)
 {
     union {
@@ -304,18 +304,30 @@ static void flip(struct view *v, uint64_t at)
 ON_CALL(writes_x, flip(v, v->bound[0].offset + 17))
 ON_CALL(writes_i, flip(v, v->bound[1].offset + 17))
 ON_CALL(writes_guard_of_in, flip(v, v->bound[1].offset + v->bound[1].bytes))
+ON_CALL(writes_guard_of_out, v->out[v->w->out[1].offset + v->w->out[1].bytes] ^= 1)
 
-static void inputs_that_can_be_written_are_checked(void **state)
+static struct kg_dj_report called(struct kg_dj *j, const struct runner *cand, bool timed)
+{
+    struct kg_dj_report r;
+    struct kg_dj_call c = call_of(cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+    c.timed = timed;
+    assert_int_equal(kg_dj_run(j, &c, &r, &err), KG_OK);
+    return r;
+}
+
+static void inputs_and_guards_are_checked(void **state)
 {
     (void)state;
     const struct {
         behaviour how;
         bool modified;
         int at;
-    } row[] = {{honest, false, 0},
-               {writes_x, true, 0},
-               {writes_i, true, 1},
-               {writes_guard_of_in, true, 0}};
+        bool guard;
+    } row[] = {{honest, false, 0, false},
+               {writes_x, true, 0, false},
+               {writes_i, true, 1, false},
+               {writes_guard_of_in, true, 0, false},
+               {writes_guard_of_out, false, 0, true}};
     struct kg_dj j = start_judge("fake");
     struct runner ref = start_runner(&j, honest);
     assert_false(j.facts.sealed);
@@ -324,11 +336,12 @@ static void inputs_that_can_be_written_are_checked(void **state)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         struct runner cand = start_runner(&j, row[i].how);
         run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
-        for (int twice = 0; twice < 2; twice++) { /* the masters are not what was modified */
-            struct kg_dj_report r = run(&j, &cand, 0, KG_TC_CALL, KG_DJ_CANDIDATE);
+        for (int timed = 0; timed < 2; timed++) { /* the masters are not what was modified */
+            struct kg_dj_report r = called(&j, &cand, timed);
             assert_int_equal(r.status, KG_DJ_ANSWERED);
             assert_int_equal(r.input_modified, row[i].modified);
             assert_int_equal(r.input_at, row[i].at);
+            assert_int_equal(r.guard_hit, row[i].guard);
             assert_true(compare(&j, 0).compare.pass);
         }
         end_runner(&j, &cand);
@@ -387,7 +400,7 @@ int main(void)
         cmocka_unit_test(deaths),
         cmocka_unit_test(attacks_on_the_regions),
         cmocka_unit_test(a_hole_in_the_output_is_a_wrong_answer),
-        cmocka_unit_test(inputs_that_can_be_written_are_checked),
+        cmocka_unit_test(inputs_and_guards_are_checked),
         cmocka_unit_test(writing_after_the_reply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -340,8 +340,8 @@ static void too_much_is_given_back(void **state)
            "[false, true, false, true, false, true]");
 }
 
-/* What a runner does in which order, where the device can hold work back and where it cannot. The
- * nonce of such a call comes with its announcement: work that is held back has been launched, its
+/* What a runner does in which order: takes its inputs first, where it is told to; holds work back,
+ * where the device can. The nonce of such a call comes with its announcement: work that is held back has been launched, its
  * answer described, and the device told to post it, before the release. */
 static void launches_ahead_of_the_release(void **state)
 {
@@ -361,6 +361,8 @@ static void launches_ahead_of_the_release(void **state)
         "        return contextlib.nullcontext()\n"
         "    def returned(self):\n        pass\n"
         "    def rehearse(self):\n        pass\n"
+        "    def renewed(self):\n        log.append('anew')\n"
+        "    def peak_bytes(self):\n        return 3\n"
         "    def finish(self, base, number, begun):\n"
         "        log.append('wait' if begun and w.echo[0] == 77 else 'too early')\n"
         "        return True\n"
@@ -385,15 +387,17 @@ static void launches_ahead_of_the_release(void **state)
         "    w.request_bytes = 0\n"
         "    r.subject = types.SimpleNamespace(call=lambda *a: call(answer))\n"
         "    r._put = lambda answer: log.append('put') if answer else 1 / 0\n"
-        "    r.commands = {CALL: r.do_call}\n"
+        "    r.commands, r._bind = {CALL: r.do_call}, lambda: log.append('bind')\n"
         "    r._finish(*r._run())\n"
         "    return [*log, w.status]\n"
         "print(json.dumps([runs(0, True, 1), runs(wire.AHEAD, True, 1),\n"
-        "                  runs(wire.AHEAD, False, 1), runs(wire.AHEAD, True, 0)]))\n",
+        "                  runs(wire.AHEAD, False, 1), runs(wire.AHEAD, True, 0),\n"
+        "                  w.peak_bytes, runs(wire.BIND | wire.ANEW, True, 1), w.peak_bytes]))\n",
         "[[\"release\", \"call\", \"put\", \"wait\", 0],"
         " [\"hold 5\", \"call\", \"put\", \"post 5\", \"release\", \"wait\", 0],"
         " [\"hold 5\", \"release\", \"call\", \"put\", \"wait\", 0],"
-        " [\"hold 5\", \"call\", \"release\", \"wait\", 1]]");
+        " [\"hold 5\", \"call\", \"release\", \"wait\", 1], 0,"
+        " [\"anew\", \"bind\", \"release\", \"call\", \"put\", \"wait\", 0], 3]");
 }
 
 /* What the broker is told of an exception: its status, whose memory is exhausted, and whether the

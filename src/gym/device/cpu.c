@@ -185,6 +185,14 @@ static enum kg_code cpu_digest(struct kg_device *d, const struct kg_dspan *span,
     return KG_OK;
 }
 
+static enum kg_code cpu_inspect(struct kg_device *d, const struct kg_dspan *span, size_t n,
+                                struct kg_digest *out, const struct kg_dspan *zone, size_t nzones,
+                                uint64_t word, int *bad, struct kg_err *err)
+{
+    return cpu_check(d, zone, nzones, word, bad, err) == KG_OK ? cpu_digest(d, span, n, out, err)
+                                                               : err->code;
+}
+
 /* Works part by part, so that the copy is digested and searched while it is in the cache. */
 static void take_one(struct host *h, struct kg_dtake *t, uint64_t word)
 {
@@ -346,6 +354,7 @@ const struct kg_device_ops kg_device_cpu = {
     .pattern = cpu_pattern,
     .check = cpu_check,
     .digest = cpu_digest,
+    .inspect = cpu_inspect,
     .take = cpu_take,
     .widen = kg_cpu_widen,
     .differ = kg_cpu_differ,

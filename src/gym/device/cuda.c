@@ -251,6 +251,7 @@ const struct kg_device_ops kg_device_cuda = {
     .pattern = kg_cuda_pattern,
     .check = kg_cuda_check,
     .digest = kg_cuda_digest,
+    .inspect = kg_cuda_inspect,
     .take = kg_cuda_take,
     .widen = kg_cuda_widen,
     .differ = kg_cuda_differ,

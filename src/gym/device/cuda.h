@@ -59,12 +59,13 @@ struct kg_cuda {
 
 /* Layout of scratch. First comes what kernels leave zero themselves: sums of digests, the counter
  * of finished blocks, counts of elements. Then comes room for one operation at a time. `host` holds
- * digests or partial results. */
+ * digests or partial results, and behind digests what a check has found. */
 #define KG_CUDA_SCRATCH_BYTES (64u << 10)
 #define KG_CUDA_SUMS          0
 #define KG_CUDA_FINISHED      (2 * 8 * KG_CUDA_SPANS)
 #define KG_CUDA_COUNTS        2048
 #define KG_CUDA_FREE          4096 /* here the room for one operation begins */
+#define KG_CUDA_CHECKED       2048 /* of host */
 #define KG_CUDA_HOST_BYTES    (KG_CUDA_PARTS * KG_CUDA_PART_MAX)
 
 static inline struct kg_cuda *kg_cuda_of(struct kg_device *d)
@@ -111,6 +112,9 @@ void kg_cuda_host_free(struct kg_device *d, void *at);
 void kg_cuda_pattern(struct kg_device *d, uint64_t dst, uint64_t bytes, uint64_t word);
 enum kg_code kg_cuda_check(struct kg_device *d, const struct kg_dspan *span, size_t n,
                            uint64_t word, int *bad, struct kg_err *err);
+enum kg_code kg_cuda_inspect(struct kg_device *d, const struct kg_dspan *span, size_t n,
+                             struct kg_digest *out, const struct kg_dspan *zone, size_t nzones,
+                             uint64_t word, int *bad, struct kg_err *err);
 enum kg_code kg_cuda_digest(struct kg_device *d, const struct kg_dspan *span, size_t n,
                             struct kg_digest *out, struct kg_err *err);
 enum kg_code kg_cuda_take(struct kg_device *d, struct kg_dtake *t, size_t n, uint64_t word,

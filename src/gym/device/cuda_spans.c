@@ -65,22 +65,40 @@ void kg_cuda_pattern(struct kg_device *d, uint64_t dst, uint64_t bytes, uint64_t
     }
 }
 
+/* Checks the first spans; returns their number. The result comes with the next wait. */
+static unsigned launch_check(struct kg_cuda *c, const struct kg_dspan *span, size_t n,
+                             uint64_t word)
+{
+    uint64_t most = c->scratch + KG_CUDA_COUNTS, finished = c->scratch + KG_CUDA_FINISHED, longest;
+    uint64_t result = c->host_at + KG_CUDA_CHECKED;
+    struct spans s;
+    unsigned k = gather(span, n, &s, &longest);
+    void *params[] = {&s, &word, &most, &finished, &result};
+    if (k > 0) {
+        kg_cuda_launch(c, KG_CUDA_check, kg_cuda_blocks(c, longest / 8, UINT32_MAX), k, params);
+    }
+    return k;
+}
+
+/* After the wait: the first of k spans that is not as it should be, or -1. */
+static int checked(const struct kg_cuda *c, unsigned k)
+{
+    const volatile uint64_t *from_end = (const uint64_t *)((char *)c->host + KG_CUDA_CHECKED);
+    return k > 0 && *from_end > 0 ? (int)(k - *from_end) : -1;
+}
+
 enum kg_code kg_cuda_check(struct kg_device *d, const struct kg_dspan *span, size_t n,
                            uint64_t word, int *bad, struct kg_err *err)
 {
     struct kg_cuda *c = kg_cuda_of(d);
-    uint64_t most = c->scratch + KG_CUDA_COUNTS, finished = c->scratch + KG_CUDA_FINISHED, longest;
-    const volatile uint64_t *from_end = c->host;
     *bad = -1;
     for (size_t at = 0; at < n && *bad < 0;) {
-        struct spans s;
-        unsigned k = gather(span + at, n - at, &s, &longest);
-        void *params[] = {&s, &word, &most, &finished, &c->host_at};
-        kg_cuda_launch(c, KG_CUDA_check, kg_cuda_blocks(c, longest / 8, UINT32_MAX), k, params);
+        unsigned k = launch_check(c, span + at, n - at, word);
         if (kg_cuda_wait(c, "check", err) != KG_OK) {
             return err->code;
         }
-        *bad = *from_end > 0 ? (int)(at + k - *from_end) : -1;
+        int found = checked(c, k);
+        *bad = found >= 0 ? (int)at + found : -1;
         at += k;
     }
     return n > 0 ? KG_OK : kg_cuda_wait(c, "check", err);
@@ -112,6 +130,24 @@ enum kg_code kg_cuda_digest(struct kg_device *d, const struct kg_dspan *span, si
         at += k;
     }
     return n > 0 ? KG_OK : kg_cuda_wait(c, "digest", err);
+}
+
+enum kg_code kg_cuda_inspect(struct kg_device *d, const struct kg_dspan *span, size_t n,
+                             struct kg_digest *out, const struct kg_dspan *zone, size_t nzones,
+                             uint64_t word, int *bad, struct kg_err *err)
+{
+    struct kg_cuda *c = kg_cuda_of(d);
+    unsigned k = launch_check(c, zone, nzones, word);
+    if (kg_cuda_digest(d, span, n, out, err) != KG_OK) {
+        return err->code;
+    }
+    *bad = checked(c, k);
+    if (k == nzones || *bad >= 0) {
+        return KG_OK;
+    }
+    enum kg_code code = kg_cuda_check(d, zone + k, nzones - k, word, bad, err);
+    *bad += *bad >= 0 ? (int)k : 0;
+    return code;
 }
 
 /* Counts poison in a tensor of integers, whose elements count only in runs. So it needs neighbours,

@@ -101,6 +101,10 @@ struct kg_device_ops {
      * after all work on the device that was issued before it, the runner's included. */
     enum kg_code (*digest)(struct kg_device *d, const struct kg_dspan *span, size_t n,
                            struct kg_digest *out, struct kg_err *err);
+    /* digest() and check() at once: a device that others use is waited for once. */
+    enum kg_code (*inspect)(struct kg_device *d, const struct kg_dspan *span, size_t n,
+                            struct kg_digest *out, const struct kg_dspan *zone, size_t nzones,
+                            uint64_t word, int *bad, struct kg_err *err);
     /* Copies each tensor, digests the copy and counts poison in it. src is read once, so the digest
      * is that of the bytes at dst and equals digest() of them. An element counts if it holds the
      * pattern of its place (phase of src). Floating elements count each. Others count only in runs

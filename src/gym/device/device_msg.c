@@ -82,7 +82,7 @@ static const char *check_numbers(const struct kg_djm_req *r)
     const uint32_t known = KG_TF_WIDE | KG_TF_NEAR | KG_TF_POLITE | KG_TF_DRAWS | KG_TF_BIND |
                            KG_TF_FINE | KG_TF_ROUND | KG_TF_ORDER | KG_TF_LATE | KG_TF_LEFT |
                            KG_TF_INPUTS | KG_TF_MORE | KG_TF_PARTS | KG_TF_ROUNDING | KG_TF_LAWS |
-                           KG_TF_WHICHES | KG_TF_MATES | KG_TF_AHEAD;
+                           KG_TF_WHICHES | KG_TF_MATES | KG_TF_AHEAD | KG_TF_ANEW;
     if (r->flags & ~known) {
         return "unused bits are set";
     }

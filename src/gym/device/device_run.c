@@ -51,7 +51,8 @@ static enum kg_code prepare(struct kg_dj_state *s, struct kg_dj_command *k, stru
         return err->code;
     }
     bool elsewhere = (call || (null && k->c != NULL)) && !same_places(k->port, k->c);
-    k->binds = r->command == KG_TC_BIND || (elsewhere && (r->flags & KG_TF_BIND));
+    k->binds = r->command == KG_TC_BIND || (call && (r->flags & KG_TF_ANEW)) ||
+               (elsewhere && (r->flags & KG_TF_BIND));
     if ((k->moves || k->binds) && k->c->bytes > k->memory->in_bytes) {
         return kg_fail(err, KG_E_LIMIT, "judge: inputs of %llu bytes, port %d has %llu",
                        (unsigned long long)k->c->bytes, r->port,
@@ -212,9 +213,9 @@ static enum kg_code release(struct kg_dj_state *s, struct kg_dj_command *k, uint
     struct kg_twire *w = k->port->wire;
     if (k->req->timed) { /* so that no dirty lines are written back in the window */
         ops->flush(&s->dev);
-    }
-    if (ops->sync(&s->dev, err) != KG_OK) {
-        return err->code;
+        if (ops->sync(&s->dev, err) != KG_OK) {
+            return err->code;
+        }
     }
     if (k->req->timed && s->dev.facts.clock) {
         spin(&w->prepared, number, PREPARE_NS);

@@ -19,8 +19,44 @@ static void note_loud_end(const struct kg_dj_state *s, const struct kg_dj_comman
                 out->loud;
 }
 
+/* Looks at what the command has left behind the window, and at `more` spans before, all in one wait:
+ * their digests, the guards, and where runners can write to IN, the digest of the inputs. */
+static enum kg_code look(struct kg_dj_state *s, const struct kg_dj_command *k,
+                         const struct kg_dspan *more, uint32_t n, struct kg_digest *digest,
+                         struct kg_dj_report *out, struct kg_err *err)
+{
+    struct kg_dspan span[KG_TWIRE_LEAVES + 1], zone[2 * KG_TWIRE_LEAVES];
+    struct kg_digest got[KG_TWIRE_LEAVES + 1];
+    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
+    uint32_t laid = kg_dj_laid(&k->claims, s->dev.pooled, leaf);
+    /* calls allocate everywhere in an OUT that is not divided, beside copies too */
+    bool free = s->dev.pooled && k->port->out_below == 0, inputs = k->moves && !s->dev.sealed;
+    int bad;
+    size_t nzones = k->answers && !free ? kg_dj_zones(leaf, laid, k->poisoned, zone) : 0;
+    for (size_t i = 0; i < nzones; i++) {
+        zone[i].at += k->port->out;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        span[i] = more[i];
+    }
+    if (inputs) {
+        span[n] = (struct kg_dspan){k->memory->in, k->c->bytes};
+    }
+    if (s->dev.ops->inspect(&s->dev, span, n + inputs, got, zone, nzones, k->word, &bad, err) !=
+        KG_OK) {
+        return err->code;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        digest[i] = got[i];
+    }
+    out->guard_hit = bad >= 0;
+    out->input_modified = inputs && !kg_dj_same_digest(got[n], k->c->inputs);
+    return KG_OK;
+}
+
 /* Digests the claimed answers; the window ends when the digests are in the host's memory. A null
- * runner's window ends in the same way: it digests the places that an answer would have. */
+ * runner's window ends in the same way: it digests the places that an answer would have. Where
+ * nothing is timed, all is looked at. */
 static enum kg_code close_window(struct kg_dj_state *s, struct kg_dj_command *k, int64_t t0,
                                  struct kg_dj_report *out, struct kg_err *err)
 {
@@ -40,14 +76,13 @@ static enum kg_code close_window(struct kg_dj_state *s, struct kg_dj_command *k,
         bytes += from[i].bytes;
     }
     int64_t begun = s->dev.ops->clock(&s->dev);
-    if (s->dev.ops->digest(&s->dev, span, n, k->digest, err) != KG_OK) {
-        return err->code;
-    }
+    enum kg_code code = k->req->timed ? s->dev.ops->digest(&s->dev, span, n, k->digest, err)
+                                      : look(s, k, span, n, k->digest, out, err);
     int64_t t1 = s->dev.ops->clock(&s->dev);
     out->window_ns = t1 - t0;
     out->close_ns = t1 - begun;
     note_loud_end(s, k, bytes, out);
-    return KG_OK;
+    return code;
 }
 
 /* Finds the tensor of IN that was changed. A change of a guard counts for the tensor before it. */
@@ -69,42 +104,6 @@ static enum kg_code find_changed(struct kg_dj_state *s, const struct kg_dj_comma
             return KG_OK;
         }
     }
-    return KG_OK;
-}
-
-/* Where runners can write to IN, the judge digests it again. */
-static enum kg_code check_inputs(struct kg_dj_state *s, const struct kg_dj_command *k,
-                                 struct kg_dj_report *out, struct kg_err *err)
-{
-    struct kg_digest now;
-    if (!k->moves || s->dev.sealed) {
-        return KG_OK;
-    }
-    struct kg_dspan span = {k->memory->in, k->c->bytes};
-    if (s->dev.ops->digest(&s->dev, &span, 1, &now, err) != KG_OK) {
-        return err->code;
-    }
-    out->input_modified = !kg_dj_same_digest(now, k->c->inputs);
-    return out->input_modified ? find_changed(s, k, &out->input_at, err) : KG_OK;
-}
-
-static enum kg_code check_guards(struct kg_dj_state *s, const struct kg_dj_command *k,
-                                 struct kg_dj_report *out, struct kg_err *err)
-{
-    struct kg_dspan zone[2 * KG_TWIRE_LEAVES];
-    struct kg_tleaf leaf[KG_TWIRE_LEAVES];
-    uint32_t laid = kg_dj_laid(&k->claims, s->dev.pooled, leaf);
-    /* calls allocate everywhere in an OUT that is not divided, beside copies too */
-    bool free = s->dev.pooled && k->port->out_below == 0;
-    int bad;
-    size_t n = k->answers && !free ? kg_dj_zones(leaf, laid, k->poisoned, zone) : 0;
-    for (size_t i = 0; i < n; i++) {
-        zone[i].at += k->port->out;
-    }
-    if (s->dev.ops->check(&s->dev, zone, n, k->word, &bad, err) != KG_OK) {
-        return err->code;
-    }
-    out->guard_hit = bad >= 0;
     return KG_OK;
 }
 
@@ -182,9 +181,9 @@ enum kg_code kg_dj_after(struct kg_dj_state *s, struct kg_dj_command *k, int64_t
     if (good && k->req->keep != KG_DJ_NONE && keep(s, k, out, err) != KG_OK) {
         return err->code;
     }
-    if (check_guards(s, k, out, err) != KG_OK || check_inputs(s, k, out, err) != KG_OK ||
-        check_stale(s, k, out, err) != KG_OK) {
+    if ((k->req->timed && look(s, k, NULL, 0, NULL, out, err) != KG_OK) ||
+        (out->input_modified && find_changed(s, k, &out->input_at, err) != KG_OK)) {
         return err->code;
     }
-    return KG_OK;
+    return check_stale(s, k, out, err);
 }

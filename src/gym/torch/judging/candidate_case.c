@@ -33,17 +33,16 @@ static void note_oracle(struct kg_evaluation *e, const struct kg_tinstance *s,
     }
 }
 
-/* Binds the inputs of a case. */
-static enum kg_stage_result bind(struct kg_evaluation *e, const struct kg_tcase *c,
-                                 enum kg_stage stage, struct kg_err *err)
+/* A call on the inputs of a case, which the candidate takes anew. */
+static struct kg_dj_call call_of(struct kg_evaluation *e, const struct kg_tcase *c, uint32_t flags)
 {
-    struct kg_dj_report rep;
-    struct kg_dj_call call = {.port = kg_torch_run_of(e)->cand.port,
-                              .id = c->id,
-                              .command = KG_TC_BIND,
-                              .seed = kg_tcase_call_seed(c),
-                              .deadline_ns = kg_tcandidate_deadline(e)};
-    return kg_tcandidate_ask(e, &call, stage, &rep, err);
+    return (struct kg_dj_call){.port = kg_torch_run_of(e)->cand.port,
+                               .id = c->id,
+                               .command = KG_TC_CALL,
+                               .seed = kg_tcase_call_seed(c),
+                               .flags = KG_TF_ANEW | flags,
+                               .keep = KG_DJ_CANDIDATE,
+                               .deadline_ns = kg_tcandidate_deadline(e)};
 }
 
 /* Is the candidate asked for an answer that is ready on its caller's stream? Twice in each process
@@ -79,20 +78,14 @@ static enum kg_code compare(struct kg_evaluation *e, struct kg_tinstance *s, str
 }
 
 /* A call on inputs that the candidate has not had: its memory holds no answer to them. *right: its
- * answer was ready. State is as before afterwards, and the inputs are bound. */
+ * answer was ready. State is as before afterwards. */
 static enum kg_stage_result in_order(struct kg_evaluation *e, struct kg_tinstance *s,
                                      struct kg_tcase *c, enum kg_stage stage, uint32_t flags,
                                      bool *right, struct kg_err *err)
 {
     struct kg_dj_report rep;
     struct kg_dj_judgement j;
-    struct kg_dj_call call = {.port = kg_torch_run_of(e)->cand.port,
-                              .id = c->id,
-                              .command = KG_TC_CALL,
-                              .seed = kg_tcase_call_seed(c),
-                              .flags = flags,
-                              .keep = KG_DJ_CANDIDATE,
-                              .deadline_ns = kg_tcandidate_deadline(e)};
+    struct kg_dj_call call = call_of(e, c, flags);
     enum kg_stage_result step = kg_tcandidate_ask(e, &call, stage, &rep, err);
     if (step != KG_STAGE_PASS) {
         return step;
@@ -101,8 +94,7 @@ static enum kg_stage_result in_order(struct kg_evaluation *e, struct kg_tinstanc
         return KG_STAGE_ERROR;
     }
     *right = (j.compare.pass || kg_tcase_lets_off(c, &j)) && kg_tprecision_holds(e->w, c, &j);
-    step = s->desc.updates_state ? kg_tcandidate_state(e, s, c->law, stage, err) : step;
-    return step == KG_STAGE_PASS ? bind(e, c, stage, err) : step;
+    return s->desc.updates_state ? kg_tcandidate_state(e, s, c->law, stage, err) : step;
 }
 
 /* A reference that is late beside the candidate, or lacks memory there, is asked again when that
@@ -146,16 +138,10 @@ enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinst
     if (step == KG_STAGE_PASS) {
         step = kg_tcandidate_state(e, s, law, stage, err);
     }
-    step = step == KG_STAGE_PASS ? bind(e, c, stage, err) : step;
     if (step == KG_STAGE_PASS && asks_order(e, stage, &flags)) {
         step = in_order(e, s, c, stage, flags, &ready, err);
     }
-    struct kg_dj_call call = {.port = run->cand.port,
-                              .id = c->id,
-                              .command = KG_TC_CALL,
-                              .seed = kg_tcase_call_seed(c),
-                              .keep = KG_DJ_CANDIDATE,
-                              .deadline_ns = kg_tcandidate_deadline(e)};
+    struct kg_dj_call call = call_of(e, c, 0);
     call.building = run->called ? NULL : &run->cand.runner.wire->building;
     if (step == KG_STAGE_PASS) {
         step = kg_tcandidate_ask(e, &call, stage, &rep, err);
