@@ -12,7 +12,7 @@
 #include "svc/confine.h"
 #include "svc/segment.h"
 
-enum { SCHEMA = 1, GROUP_BYTES = 512 << 20 };
+enum { SCHEMA = 2, GROUP_BYTES = 512 << 20 };
 
 static void close_store(struct kg_svc_store *store)
 {
@@ -42,8 +42,8 @@ static redisReply *settle(struct kg_svc_redis *s, const char *key, const char *m
     return kg_svc_link_ask(s, &s->write, err, 2, get);
 }
 
-/* Marks an empty server with the schema, and refuses a newer one. */
-static enum kg_code check_schema(struct kg_svc_redis *s, struct kg_err *err)
+/* Marks an empty server with the schema, and refuses a newer one. *older: it has an older one. */
+static enum kg_code check_schema(struct kg_svc_redis *s, bool *older, struct kg_err *err)
 {
     char mine[16];
     snprintf(mine, sizeof mine, "%d", SCHEMA);
@@ -53,6 +53,7 @@ static enum kg_code check_schema(struct kg_svc_redis *s, struct kg_err *err)
     }
     long schema = r->str != NULL ? strtol(r->str, NULL, 10) : 0;
     freeReplyObject(r);
+    *older = schema < SCHEMA;
     return schema <= SCHEMA
                ? KG_OK
                : kg_fail(err, KG_E_USAGE,
@@ -60,9 +61,35 @@ static enum kg_code check_schema(struct kg_svc_redis *s, struct kg_err *err)
                          s->place.shown, schema, SCHEMA);
 }
 
+/* Schema 1 had lanes by when they were served alone. A process that dies in here leaves an older
+ * store, which the next one brings up to date. */
+static enum kg_code migrate(struct kg_svc_redis *s, struct kg_err *err)
+{
+    char mine[16];
+    snprintf(mine, sizeof mine, "%d", SCHEMA);
+    const char *const set[] = {"SET", "kgym:schema", mine};
+    if (kg_svc_redis_begin(&s->base, err) != KG_OK) {
+        return err->code;
+    }
+    if (kg_svc_redis_op(s, "index", OP_CHANGE, "", err) == NULL) {
+        kg_svc_redis_rollback(&s->base);
+        return err->code;
+    }
+    if (kg_svc_redis_commit(&s->base, err) != KG_OK) {
+        return err->code;
+    }
+    redisReply *r = kg_svc_link_ask(s, &s->write, err, 3, set);
+    if (r == NULL) {
+        return err->code;
+    }
+    freeReplyObject(r);
+    return KG_OK;
+}
+
 static enum kg_code open_as(const char *place, const struct kg_svc_store_kind *kind, bool relaxed,
                             struct kg_svc_store **out, struct kg_err *err)
 {
+    bool older = false;
     *out = NULL;
     struct kg_svc_redis *s = calloc(1, sizeof *s);
     if (s == NULL) {
@@ -72,8 +99,8 @@ static enum kg_code open_as(const char *place, const struct kg_svc_store_kind *k
     kg_buf_init(&s->args, GROUP_BYTES);
     if (kg_svc_redis_parse(place, &s->place, err) != KG_OK ||
         kg_ulid_new(s->handle, err) != KG_OK || kg_svc_redis_check(s, relaxed, err) != KG_OK ||
-        check_schema(s, err) != KG_OK || kg_svc_redis_load(s, err) != KG_OK ||
-        kg_svc_link_up(s, &s->read, err) != KG_OK) {
+        check_schema(s, &older, err) != KG_OK || kg_svc_redis_load(s, err) != KG_OK ||
+        (older && migrate(s, err) != KG_OK) || kg_svc_link_up(s, &s->read, err) != KG_OK) {
         close_store(&s->base);
         return err->code;
     }

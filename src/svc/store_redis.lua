@@ -68,10 +68,61 @@ local function count_of_owner(j, n)
   if call('HINCRBY', P .. 'owners', j.owner, n) == 0 then call('HDEL', P .. 'owners', j.owner) end
 end
 
+-- Lanes are found by their kind, a priority and a class of device: by when they were served
+-- (`served:`), those whose problem nobody holds by their oldest job (`free:`), the others by name
+-- (`held:`). Of each lane `served` tells that time, and `found` under which job it lies in `free:`,
+-- or "held". `named:` has the lanes of a problem.
+local function kind_of(lane)
+  local priority, name, device = string.match(lane, '^(%d)/(%x+)/(.*)$')
+  return priority .. '/' .. device, name, device, tonumber(priority)
+end
+
+-- After a change of its first job, or of who holds its problem.
+local function place(lane)
+  local kind, name = kind_of(lane)
+  local first, was = call('ZRANGE', P .. 'lane:' .. lane, 0, 0)[1], call('HGET', P .. 'found', lane)
+  local is = first and call('HGET', P .. 'holders', name) and 'held' or first or false
+  if is == was then return end
+  if was == 'held' then
+    call('ZREM', P .. 'held:' .. kind, lane)
+  elseif was then
+    call('ZREM', P .. 'free:' .. kind, was .. ' ' .. lane)
+  end
+  if is == 'held' then
+    call('ZADD', P .. 'held:' .. kind, 0, lane)
+  elseif is then
+    call('ZADD', P .. 'free:' .. kind, 0, is .. ' ' .. lane)
+  end
+  if is then return call('HSET', P .. 'found', lane, is) end
+  for _, index in ipairs({'served:' .. kind, 'named:' .. name, 'lanes'}) do
+    call('ZREM', P .. index, lane)
+  end
+  call('HDEL', P .. 'served', lane)
+  call('HDEL', P .. 'found', lane)
+  if call('ZCARD', P .. 'served:' .. kind) == 0 then call('ZREM', P .. 'kinds', kind) end
+end
+
+local function serve_lane(lane, now)
+  call('ZADD', P .. 'lanes', now, lane)
+  call('ZADD', P .. 'served:' .. kind_of(lane), now, lane)
+  call('HSET', P .. 'served', lane, now)
+end
+
+-- Its job, one more, has entered it.
+local function fill_lane(lane, now)
+  local kind, name = kind_of(lane)
+  if not call('HGET', P .. 'served', lane) then
+    serve_lane(lane, now)
+    call('ZADD', P .. 'kinds', 0, kind)
+    call('ZADD', P .. 'named:' .. name, 0, lane)
+  end
+  place(lane)
+end
+
 local function enter_lane(j, now)
   local lane = lane_of(j)
   call('ZADD', P .. 'lane:' .. lane, 0, j.id)
-  call('ZADD', P .. 'lanes', 'NX', now, lane)
+  fill_lane(lane, now)
   call('ZADD', P .. 'waiting', j.created, j.id)
   if j.deadline ~= '0' then call('ZADD', P .. 'late', j.deadline, j.id) end
   count_of_owner(j, 1)
@@ -80,14 +131,17 @@ end
 local function leave_lane(j)
   local lane = lane_of(j)
   call('ZREM', P .. 'lane:' .. lane, j.id)
-  if call('ZCARD', P .. 'lane:' .. lane) == 0 then call('ZREM', P .. 'lanes', lane) end
+  place(lane)
   call('ZREM', P .. 'waiting', j.id)
   call('ZREM', P .. 'late', j.id)
   count_of_owner(j, -1)
 end
 
 local function hold(j, n)
-  if call('HINCRBY', P .. 'holders', j.name, n) == 0 then call('HDEL', P .. 'holders', j.name) end
+  local holders = call('HINCRBY', P .. 'holders', j.name, n)
+  if holders == 0 then call('HDEL', P .. 'holders', j.name) end
+  if holders > 0 and holders ~= n then return end -- held before, and still
+  for _, lane in ipairs(call('ZRANGE', P .. 'named:' .. j.name, 0, -1)) do place(lane) end
 end
 
 -- Takes the job out of where its state has it: its lane, or the claims.
@@ -145,16 +199,37 @@ local function serves(offer, needs)
   return next(offer.words) ~= nil
 end
 
-local function lanes_for(offer)
-  local out, all = {}, call('ZRANGE', P .. 'lanes', 0, -1, 'WITHSCORES')
-  for i = 1, #all, 2 do
-    local priority, name, device = string.match(all[i], '^(%d)/(%x+)/(.*)$')
-    if serves(offer, device) then
-      local queue = P .. 'lane:' .. all[i]
-      out[#out + 1] = {
-        lane = all[i], name = name, priority = tonumber(priority), served = tonumber(all[i + 1]),
-        waiting = call('ZCARD', queue), first = call('ZRANGE', queue, 0, 0)[1],
-        holders = tonumber(call('HGET', P .. 'holders', name) or '0')}
+local function read_lane(lane)
+  local queue, _, name, _, priority = P .. 'lane:' .. lane, kind_of(lane)
+  return {lane = lane, name = name, priority = priority, waiting = call('ZCARD', queue),
+          served = tonumber(call('HGET', P .. 'served', lane)),
+          first = call('ZRANGE', queue, 0, 0)[1],
+          holders = tonumber(call('HGET', P .. 'holders', name) or '0')}
+end
+
+-- Lanes among which the choice is as among all. The rules compare lanes of one kind by when they
+-- were served, by their oldest job where nobody holds them, and else by what waits there. Each slot
+-- takes one lane out of an order at most: of each, one more than there are slots is enough.
+local function lanes_for(offer, slots, now)
+  local out, there, most = {}, {}, #slots
+  local function add(lanes)
+    for _, lane in ipairs(lanes) do
+      lane = string.match(lane, '^%w+ (.*)$') or lane -- `free:` has a job before it
+      local _, _, device = kind_of(lane)
+      if not there[lane] and serves(offer, device) then out[#out + 1] = read_lane(lane) end
+      there[lane] = true
+    end
+  end
+  for _, slot in ipairs(slots) do
+    if slot.lane ~= '' then add(call('ZRANGE', P .. 'named:' .. slot.lane, 0, -1)) end
+  end
+  for _, kind in ipairs(call('ZRANGE', P .. 'kinds', 0, -1)) do
+    if serves(offer, string.sub(kind, 3)) then
+      add(call('ZRANGE', P .. 'served:' .. kind, '-inf', int(now - LANE_WAIT_MS), 'BYSCORE',
+               'LIMIT', 0, most + 1))
+      local free = call('ZRANGE', P .. 'free:' .. kind, 0, most)
+      add(free)
+      if #free <= most then add(call('ZRANGE', P .. 'held:' .. kind, 0, -1)) end
     end
   end
   return out
@@ -197,14 +272,14 @@ local function take(l, slot, ask)
   call('HSET', P .. 'job:' .. j.id, 'attempts', int(j.attempts + 1), 'fence', int(j.fence + 1),
        'claim', slot.secret, 'worker', ask.worker, 'claim_until', ask.till, 'started', ask.now)
   call('ZADD', P .. 'claims', ask.till, j.id)
-  call('ZADD', P .. 'lanes', 'XX', ask.now, l.lane)
+  if l.waiting > 1 then serve_lane(l.lane, ask.now) end
   hold(j, 1)
   event(j, ask.now, 'claimed', ask.worker)
   return j.id
 end
 
 -- What a taken job has changed in lanes that were read before: its lane waits for less, and its
--- problem has a holder more. To read all lanes anew for each slot would take seconds.
+-- problem has a holder more.
 local function taken(known, name, lane, now)
   for _, lanes in pairs(known) do
     for i = #lanes, 1, -1 do
@@ -286,7 +361,7 @@ function op.claim()
     local out, busy, bytes, known, now = {'claimed'}, {}, 0, {}, tonumber(ask.now)
     for pass = 1, 2 do
       for i, slot in ipairs(slots) do
-        known[slot.offer] = known[slot.offer] or lanes_for(slot.offer)
+        known[slot.offer] = known[slot.offer] or lanes_for(slot.offer, slots, now)
         local l = not busy[i] and bytes < CLAIM_BYTES and
                   choose(known[slot.offer], slot, now, pass == 2)
         if l then
@@ -441,6 +516,15 @@ function op.extend()
       call('HSET', P .. 'job:' .. id, 'claim_until', till)
       call('ZADD', P .. 'claims', till, id)
     end
+    return {'ok'}
+  end
+end
+
+-- Lanes of a store that an older kgym wrote.
+function op.index()
+  return function()
+    local all = call('ZRANGE', P .. 'lanes', 0, -1, 'WITHSCORES')
+    for i = 1, #all, 2 do fill_lane(all[i], all[i + 1]) end
     return {'ok'}
   end
 end

@@ -1,6 +1,6 @@
 /* A store need not look at all lanes for a claim, but it must choose as kg_svc_lanes_choose() does
- * among all of them. Random jobs come, are claimed by several slots at once, and end; a list of
- * these jobs says what each claim must be. */
+ * among all of them. Random jobs come, are claimed by several slots at once or cancelled, and end;
+ * a list of these jobs says what each claim must be. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "svc/lanes.h"
 #include "tests/support/svc_stores.h"
 
-enum { STEPS = 900, JOBS = 6 * STEPS, PHASE = 150, PROBLEMS = 30, SLOTS = 4, T0 = 1000000 };
+enum { STEPS = 900, JOBS = 12 * STEPS, PHASE = 150, PROBLEMS = 30, SLOTS = 4, T0 = 1000000 };
 enum { LANES = PROBLEMS * KG_SVC_PRIORITIES, SEED = 11 };
 
 /* Problems of a class: that of PyTorch, of more memory than some devices have, and the rest. */
@@ -99,13 +99,13 @@ static struct job *job_of(const char *id)
     return &jobs[i];
 }
 
-static void submit(bool spread)
+static void submit(int lane)
 {
     char id[KG_ULID_LEN];
     bool known;
     struct kg_svc_job job;
     struct job *j = &jobs[njobs];
-    j->lane = spread ? below(LANES) : below(2 * KG_SVC_PRIORITIES);
+    j->lane = lane;
     bool empty = true;
     for (size_t i = 0; i < njobs; i++) {
         empty = empty && !(jobs[i].lane == j->lane && jobs[i].state == KG_SVC_WAITING);
@@ -185,15 +185,34 @@ static void claim(void)
     }
 }
 
+/* One of those in a state, or NULL. */
+static struct job *any(enum kg_svc_state state)
+{
+    struct job *j = NULL;
+    for (size_t i = 0, n = 0; i < njobs; i++) {
+        n += jobs[i].state == state;
+        j = jobs[i].state == state && below((int)n) == 0 ? &jobs[i] : j;
+    }
+    return j;
+}
+
+static void cancel(struct job *j)
+{
+    bool changed;
+    if (j == NULL) {
+        return;
+    }
+    begin();
+    assert_int_equal(kind->cancel(store, j->id, now, &changed, &err), KG_OK);
+    commit();
+    assert_true(changed);
+    j->state = KG_SVC_CANCELLED;
+}
+
 static void finish(void)
 {
-    size_t at = 0;
-    for (size_t i = 0, n = 0; i < njobs; i++) {
-        n += jobs[i].state == KG_SVC_RUNNING;
-        at = jobs[i].state == KG_SVC_RUNNING && below((int)n) == 0 ? i : at;
-    }
-    struct job *j = &jobs[at];
-    if (njobs == 0 || j->state != KG_SVC_RUNNING) {
+    struct job *j = any(KG_SVC_RUNNING);
+    if (j == NULL) {
         return;
     }
     const struct kg_svc_end e = {
@@ -214,18 +233,45 @@ static void claims_are_as_among_all_lanes(void **state)
         /* In one phase many lanes wait, in the next few, so that all that waits is held. */
         bool spread = i / PHASE % 2 == 0;
         now += 1 + below(below(50) == 0 ? 2 * KG_SVC_LANE_WAIT_MS : 200);
-        switch (below(4)) {
+        switch (below(5)) {
         case 0:
             claim();
             break;
         case 1:
-            finish();
+            for (int n = below(8); n > 0; n--) {
+                finish();
+            }
+            break;
+        case 2:
+            for (int n = below(8); n > 0; n--) {
+                cancel(any(KG_SVC_WAITING));
+            }
             break;
         default:
-            for (int n = below(spread ? 6 : 3); n > 0; n--, now++) {
-                submit(spread);
+            for (int n = below(spread ? 12 : 3); n > 0; n--, now++) {
+                submit(below(spread ? LANES : 2 * KG_SVC_PRIORITIES));
             }
         }
+    }
+    kg_rng_deinit(&rng);
+}
+
+/* The first jobs of most lanes are gone: the last lane has the oldest one. */
+static void a_lane_is_as_old_as_its_first_job(void **state)
+{
+    enum { N = 8 };
+    (void)state;
+    kg_rng_init(&rng, (struct kg_key){{SEED, 1}}, 0);
+    njobs = 0;
+    now = T0;
+    for (int i = 0; i < 2 * N; i++) { /* problems of one class */
+        submit(i % N * CLASSES * KG_SVC_PRIORITIES);
+    }
+    for (int i = 0; i < N - 1; i++) {
+        cancel(&jobs[i]);
+    }
+    while (jobs[N - 1].state == KG_SVC_WAITING) {
+        claim();
     }
     kg_rng_deinit(&rng);
 }
@@ -233,7 +279,8 @@ static void claims_are_as_among_all_lanes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(claims_are_as_among_all_lanes, setup, teardown)};
+        cmocka_unit_test_setup_teardown(claims_are_as_among_all_lanes, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_lane_is_as_old_as_its_first_job, setup, teardown)};
     int failed = cmocka_run_group_tests_name("sqlite", tests, NULL, NULL);
     return failed + in_redis(tests, sizeof tests / sizeof *tests);
 }

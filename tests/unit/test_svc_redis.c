@@ -60,7 +60,34 @@ static void a_server_that_may_lose_is_refused(void **state)
     }
     assert_true(redis_server_tell(&server, "SET kgym:schema 99"));
     assert_int_equal(kind->open(server.place, &s, &err), KG_E_USAGE);
+    assert_true(redis_server_tell(&server, "SET kgym:schema 2"));
+}
+
+/* Schema 1 had no lanes by kind. */
+static void an_older_store_is_brought_up_to_date(void **state)
+{
+    static const char *const problems[] = {"p", "q", NULL};
+    char ids[3][KG_ULID_LEN];
+    struct kg_svc_store *s;
+    struct kg_svc_job jobs[SLOTS];
+    size_t n;
+    (void)state;
+    need_redis();
+    assert_int_equal(submit(store, 3, problems, ids), KG_OK);
+    assert_true(redis_server_tell(&server, "DEL kgym:kinds kgym:served kgym:found"));
+    assert_true(redis_server_tell(&server, "DEL kgym:served:1/cpu kgym:free:1/cpu"));
     assert_true(redis_server_tell(&server, "SET kgym:schema 1"));
+    assert_int_equal(claim(store, 1, "", T0, jobs, &n), KG_OK);
+    assert_int_equal(n, 0);
+    for (int again = 0; again < 2; again++) {
+        err = (struct kg_err)KG_ERR_INIT;
+        assert_int_equal(kind->open(server.place, &s, &err), KG_OK);
+        assert_int_equal(claim(s, 1, "", T0, jobs, &n), KG_OK);
+        assert_int_equal(n, 1);
+        assert_string_equal(jobs[0].id, ids[again]);
+        release(jobs);
+        kind->close(s);
+    }
 }
 
 static void a_user_may_do_what_is_used_alone(void **state)
@@ -475,11 +502,17 @@ static void a_page_looks_at_so_many_jobs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_place_is_read),     T(a_server_that_may_lose_is_refused),
-        T(a_user_may_do_what_is_used_alone),   T(claims_are_dated_by_the_servers_clock),
-        T(another_folder_is_refused),          T(a_mark_that_was_not_finished_is_none),
-        T(a_claim_follows_the_rules_of_lanes), T(events_go_by_id),
-        T(events_of_many_jobs_go_at_once),     T(lists_go_on_past_a_page),
+        cmocka_unit_test(a_place_is_read),
+        T(a_server_that_may_lose_is_refused),
+        T(an_older_store_is_brought_up_to_date),
+        T(a_user_may_do_what_is_used_alone),
+        T(claims_are_dated_by_the_servers_clock),
+        T(another_folder_is_refused),
+        T(a_mark_that_was_not_finished_is_none),
+        T(a_claim_follows_the_rules_of_lanes),
+        T(events_go_by_id),
+        T(events_of_many_jobs_go_at_once),
+        T(lists_go_on_past_a_page),
         T(a_page_looks_at_so_many_jobs),
     };
     signal(SIGPIPE, SIG_IGN); /* as the api process does */
