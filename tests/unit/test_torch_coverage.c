@@ -122,6 +122,8 @@ static int fresh(void **state)
     *kg_torch_test(worker) =
         (struct kg_torch_test){.profiles_anywhere = true, .series = SERIES, .reply = played};
     worker->config = config;
+    kg_torch_of(worker)->memory.rung = KG_TM_NONE; /* of a device whose memory is not planned */
+    kg_torch_of(worker)->memory.judge = 0;
     return 0;
 }
 
@@ -182,7 +184,6 @@ static void there_is_room_for_one(void **state)
         t->instance[KG_INSTANCE_PUBLISHED].cases[law].ready = false;
     }
     ends(sure, "ok", &r);
-    t->memory.rung = KG_TM_NONE;
     assert_int_equal(r.stages[KG_ST_PROFILE].status, KG_SS_PASS);
     assert_non_null(evidence(&r, "kernel"));
     kg_record_deinit(&r);

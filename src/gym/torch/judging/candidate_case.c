@@ -97,10 +97,8 @@ static enum kg_stage_result in_order(struct kg_evaluation *e, struct kg_tinstanc
     return s->desc.updates_state ? kg_tcandidate_state(e, s, c->law, stage, err) : step;
 }
 
-/* A reference that is late beside the candidate, or lacks memory there, is asked again when that
- * has ended. */
-static enum kg_code case_ready(struct kg_evaluation *e, struct kg_tinstance *s, enum kg_tlaw law,
-                               struct kg_tcase **c, struct kg_err *err)
+enum kg_code kg_tcandidate_inputs(struct kg_evaluation *e, struct kg_tinstance *s, enum kg_tlaw law,
+                                  struct kg_tcase **c, struct kg_err *err)
 {
     int64_t since = kg_clock_ns();
     enum kg_code code = kg_tcase_ready(e->w, s, law, c, err);
@@ -124,7 +122,7 @@ enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinst
     struct kg_dj_judgement j;
     uint32_t flags = 0;
     bool ready = true; /* the answer, on its caller's stream */
-    if (case_ready(e, s, law, &c, err) != KG_OK) {
+    if (kg_tcandidate_inputs(e, s, law, &c, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
     json_array_append_new(kg_torch_run_of(e)->asked, kg_treplay_case(s, c));

@@ -30,6 +30,11 @@ enum kg_stage_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum k
  * change it. */
 enum kg_stage_result kg_tcandidate_state(struct kg_evaluation *e, const struct kg_tinstance *s,
                                          enum kg_tlaw law, enum kg_stage stage, struct kg_err *err);
+/* Inputs of a law, ready in the judge until the next ones are: memory may suffice for one. The time
+ * is not charged to the candidate. A reference that is late beside the candidate, or lacks memory
+ * there, is asked again when that has been stopped. */
+enum kg_code kg_tcandidate_inputs(struct kg_evaluation *e, struct kg_tinstance *s, enum kg_tlaw law,
+                                  struct kg_tcase **c, struct kg_err *err) KG_MUST_USE;
 /* One case through candidate and judge. */
 enum kg_stage_result kg_tcandidate_case(struct kg_evaluation *e, struct kg_tinstance *s,
                                         enum kg_tlaw law, enum kg_stage stage, struct kg_err *err);

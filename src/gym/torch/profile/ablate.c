@@ -38,14 +38,6 @@ json_t *kg_tprofile_tell(struct kg_tprofiling *s, json_t *request, int64_t windo
     return reply;
 }
 
-enum kg_code kg_tprofile_inputs(struct kg_tprofiling *s, enum kg_tlaw law, struct kg_tcase **out)
-{
-    int64_t since = kg_clock_ns();
-    enum kg_code code = kg_tcase_ready(s->e->w, kg_torch_run_of(s->e)->instance, law, out, s->err);
-    kg_evaluation_excuse(s->e, since);
-    return code;
-}
-
 int kg_tprofile_call(struct kg_tprofiling *s, enum kg_tlaw law, int64_t *window_ns)
 {
     struct kg_evaluation *e = s->e;
@@ -125,15 +117,15 @@ static void put_back(struct kg_evaluation *e, const struct aside *a)
 static int bound_call(struct kg_tprofiling *s, enum kg_tlaw law, json_t *names)
 {
     struct kg_evaluation *e = s->e;
+    struct kg_tinstance *instance = kg_torch_run_of(e)->instance;
     struct kg_tcase *c;
     struct kg_dj_report rep;
     int64_t window;
-    if (kg_tprofile_inputs(s, law, &c) != KG_OK) {
+    if (kg_tcandidate_inputs(e, instance, law, &c, s->err) != KG_OK) {
         return -1;
     }
-    enum kg_stage_result step =
-        kg_tcandidate_start(e, kg_torch_run_of(e)->instance, KG_ST_PROFILE, s->err);
-    if (step == KG_STAGE_PASS && kg_torch_run_of(e)->instance->desc.updates_state) {
+    enum kg_stage_result step = kg_tcandidate_start(e, instance, KG_ST_PROFILE, s->err);
+    if (step == KG_STAGE_PASS && instance->desc.updates_state) {
         step = kg_tcandidate_load(e, 0, KG_ST_PROFILE, s->err);
     }
     if (step != KG_STAGE_PASS || !c->applies) {

@@ -8,6 +8,7 @@
 #include "gym/torch/timing/torch_pairs.h"
 
 #define SERIES_NS 10000000000 /* then it ends, however few calls there were */
+#define STAY      9           /* calls on one case that is there; odd, so that either law comes */
 
 /* The last call's records: noted as the next call of the process, and where they count in the sum.
  * Those that do not count may be lost: tuning launches more than is kept. s->why: there are none.
@@ -55,13 +56,14 @@ static enum kg_stage_result recorded_call(struct kg_tprofiling *s, enum kg_tlaw 
 static enum kg_stage_result bind_anew(struct kg_tprofiling *s, enum kg_tlaw law)
 {
     struct kg_evaluation *e = s->e;
-    struct kg_tcase *c = &kg_torch_run_of(e)->instance->cases[law];
+    struct kg_tinstance *instance = kg_torch_run_of(e)->instance;
+    struct kg_tcase *c = &instance->cases[law];
     struct kg_dj_report rep;
-    if (!c->ready && kg_tprofile_inputs(s, law, &c) != KG_OK) {
+    if (!c->ready && kg_tcandidate_inputs(e, instance, law, &c, s->err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
-    enum kg_stage_result step = KG_STAGE_PASS;
-    if (kg_torch_run_of(e)->instance->desc.updates_state) {
+    enum kg_stage_result step = kg_tcandidate_start(e, instance, KG_ST_PROFILE, s->err);
+    if (step == KG_STAGE_PASS && instance->desc.updates_state) {
         step = kg_tcandidate_load(e, 0, KG_ST_PROFILE, s->err);
     }
     struct kg_dj_call bind = {.port = kg_torch_run_of(e)->cand.port,
@@ -91,10 +93,6 @@ static enum kg_stage_result profile_call(struct kg_tprofiling *s, enum kg_tlaw l
 /* The first call of a process: who tunes may try here what it never tries again. */
 static enum kg_stage_result first_call(struct kg_tprofiling *s)
 {
-    struct kg_tcase *own;
-    if (kg_tprofile_inputs(s, KG_TL_OWN, &own) != KG_OK) {
-        return KG_STAGE_ERROR;
-    }
     enum kg_stage_result step =
         kg_tcandidate_case(s->e, kg_torch_run_of(s->e)->instance, KG_TL_NEW, KG_ST_PROFILE, s->err);
     if (step == KG_STAGE_PASS) {
@@ -110,7 +108,8 @@ static enum kg_stage_result series_call(struct kg_tprofiling *s, enum kg_tlaw la
     return step == KG_STAGE_PASS ? recorded_call(s, law, false) : step;
 }
 
-/* Mostly the problem's own law, as in timed calls; every fourth another that was asked before. */
+/* Mostly the problem's own law, as in timed calls; every fourth another that was asked before.
+ * Where memory holds one case, the next one is made for a few calls. */
 static enum kg_tlaw law_of(const struct kg_tinstance *instance, int64_t i, enum kg_tlaw *other)
 {
     for (int tries = 0; i % 4 == 3 && tries < KG_TL_COUNT; tries++) {
@@ -119,7 +118,9 @@ static enum kg_tlaw law_of(const struct kg_tinstance *instance, int64_t i, enum 
             return *other;
         }
     }
-    return i % 2 ? KG_TL_NEW : KG_TL_OWN;
+    enum kg_tlaw law = i % 2 ? KG_TL_NEW : KG_TL_OWN, there = i % 2 ? KG_TL_OWN : KG_TL_NEW;
+    bool stays = !instance->cases[law].ready && instance->cases[there].ready && i % STAY != 0;
+    return stays ? there : law;
 }
 
 /* As many calls as a timed process makes before its pairs, and a random number more: what counts
@@ -127,12 +128,14 @@ static enum kg_tlaw law_of(const struct kg_tinstance *instance, int64_t i, enum 
 static enum kg_stage_result series(struct kg_tprofiling *s, int64_t n)
 {
     enum kg_tlaw other = KG_TL_BF16;
-    int64_t until = kg_clock_ns() + SERIES_NS;
+    const struct kg_evaluation *e = s->e;
+    int64_t until = kg_clock_ns() + SERIES_NS - e->deadline_ns; /* which what is excused moves */
     n += KG_TPAIRS_VERIFIED + (int64_t)kg_rng_below(&s->e->rng, 2 * KG_TPAIRS_VERIFIED);
     const struct kg_torch_test *test = &kg_torch_of(s->e->w)->test;
     n = test->series > 0 ? test->series : n;
     enum kg_stage_result step = first_call(s);
-    for (int64_t i = 0; i < n && step == KG_STAGE_PASS && !s->why && kg_clock_ns() < until; i++) {
+    for (int64_t i = 0;
+         i < n && step == KG_STAGE_PASS && !s->why && kg_clock_ns() < until + e->deadline_ns; i++) {
         step = series_call(s, law_of(kg_torch_run_of(s->e)->instance, i, &other));
     }
     return step;

@@ -33,9 +33,6 @@ enum kg_stage_result kg_tprofile_again(struct kg_tprofiling *s);
 void kg_tprofile_process(struct kg_tprofiling *s, json_t *names);
 /* PROFILE: the reply, or NULL. Takes the request. window_ns is for tests. */
 json_t *kg_tprofile_tell(struct kg_tprofiling *s, json_t *request, int64_t window_ns);
-/* The inputs of a law, ready in the judge until the next ones are: memory may suffice for one. The
- * candidate has no part in that time. Otherwise s->err is filled. */
-enum kg_code kg_tprofile_inputs(struct kg_tprofiling *s, enum kg_tlaw law, struct kg_tcase **out);
 /* One more call on what is bound. 1 right, 0 not (no answer, too), -1: *err is filled. */
 int kg_tprofile_call(struct kg_tprofiling *s, enum kg_tlaw law, int64_t *window_ns);
 
