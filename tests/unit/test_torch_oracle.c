@@ -305,6 +305,28 @@ static void the_card_tells(void **state)
     kg_onboard_deinit(&o);
 }
 
+/* Where the reference overflows, in double too, who does not is right. What is finite is compared,
+ * and one that overflows where the reference does not is wrong. */
+static void who_does_not_overflow(void **state)
+{
+    (void)state;
+#define SOFTMAX(how) TOP MODEL("ModelNew") "        " how "\n"
+    static const char naive[] = TOP MODEL(
+        "Model") "        e = torch.exp(x)\n        return e / e.sum(1, keepdim=True)\n" INPUTS;
+    static const char stable[] = TOP MODEL("Model") "        return torch.softmax(x, 1)\n" INPUTS;
+    static const char log[] =
+        TOP MODEL("Model") "        return torch.log(torch.exp(x).sum(1))\n" INPUTS;
+    judge_as(naive, SOFTMAX("return torch.softmax(x, 1)"), "ok", "fp64");
+    judge_as(naive, SOFTMAX("e = torch.exp(x)\n        return e / e.sum(1, keepdim=True)"), "ok",
+             "fp64");
+    judge_as(naive, SOFTMAX("return torch.softmax(x * 1.001, 1)"), "wrong/", "fp64");
+    judge_as(naive, SOFTMAX("return torch.softmax(x, 1) + float('nan')"), "wrong/", "fp64");
+    judge_as(stable, SOFTMAX("e = torch.exp(x)\n        return e / e.sum(1, keepdim=True)"),
+             "wrong/nonfinite", "fp64");
+    judge_as(log, SOFTMAX("return torch.logsumexp(x, 1)"), "ok", "fp64");
+    judge_as(log, SOFTMAX("return torch.logsumexp(x[:, 1:], 1)"), "wrong/", "fp64");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +343,7 @@ int main(void)
         cmocka_unit_test(rounded_inside),
         cmocka_unit_test(cast_by_torch),
         cmocka_unit_test(in_double),
+        cmocka_unit_test(who_does_not_overflow),
         cmocka_unit_test(the_card_tells),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);

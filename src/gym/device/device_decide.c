@@ -157,7 +157,7 @@ enum kg_code kg_dj_do_self(struct kg_dj_state *s, int id, const struct kg_dj_ask
     if (*applies && ask->how & KG_DJ_LEARNS) {
         learn(&c->known, c, ask->k);
     }
-    return KG_OK;
+    return *applies && ask->how & KG_DJ_OVERFLOWS ? kg_dj_excuse_overflows(s, c, err) : KG_OK;
 }
 
 /* The bound where there is no oracle: scale of the reference's answer, and the largest errors of

@@ -266,11 +266,14 @@ enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj
  * those values follow the same law, and FLOAT answers the inputs as they are. KG_DJ_RARE: a few
  * elements of the reference's answer may be further off, and then of others'. KG_DJ_NARROW: the
  * reference rounds to narrow types inside, ORACLE does not; so it may be as far off as such an
- * answer. fill: of the first outputs, see kg_filled; 0: none. */
-#define KG_DJ_LEARNS 1U
-#define KG_DJ_RARE   2U
-#define KG_DJ_NARROW 4U
-#define KG_DJ_FILLS  16
+ * answer. KG_DJ_OVERFLOWS: where neither FLOAT nor ORACLE is finite, any answer is right: they have
+ * left the range of their types on the way, and another order of operations may not. fill: of the
+ * first outputs, see kg_filled; 0: none. */
+#define KG_DJ_LEARNS    1U
+#define KG_DJ_RARE      2U
+#define KG_DJ_NARROW    4U
+#define KG_DJ_OVERFLOWS 8U
+#define KG_DJ_FILLS     16
 struct kg_dj_ask {
     int64_t k;
     uint32_t how, unused;

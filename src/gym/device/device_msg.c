@@ -54,9 +54,10 @@ static const char *check_ask(const struct kg_dj_ask *a)
             return "a fill that is no size";
         }
     }
-    return a->how > (KG_DJ_LEARNS | KG_DJ_RARE | KG_DJ_NARROW) ? "no such way to ask"
-           : a->k < 0                                          ? "a negative length"
-                                                               : NULL;
+    return a->how > (KG_DJ_LEARNS | KG_DJ_RARE | KG_DJ_NARROW | KG_DJ_OVERFLOWS)
+               ? "no such way to ask"
+           : a->k < 0 ? "a negative length"
+                      : NULL;
 }
 
 static const char *check_numbers(const struct kg_djm_req *r)

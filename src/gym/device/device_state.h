@@ -282,6 +282,10 @@ enum kg_code kg_dj_do_compare(struct kg_dj_state *s, int id, int at, bool probe,
 enum kg_code kg_dj_do_compare_close(struct kg_dj_state *s, int id, double tolerance,
                                     struct kg_dj_judgement *out, struct kg_err *err) KG_MUST_USE;
 
+/* overflows.c: KG_DJ_OVERFLOWS of a case whose bounds are there: ORACLE changes. What is kept apart
+ * stays as it is. */
+enum kg_code kg_dj_excuse_overflows(struct kg_dj_state *s, const struct kg_dj_case *c,
+                                    struct kg_err *err) KG_MUST_USE;
 /* choices.c: The operations CHOICE and COMPARE_LEFT; see kg_dj_choice and kg_dj_compare_left.
  * pointed: judges output i, whose indices differ, by the values that they point at, if they were
  * shown to point; else *out stays. */

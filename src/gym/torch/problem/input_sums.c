@@ -54,6 +54,7 @@ int64_t kg_tplan_k(const struct kg_task_desc *d, enum kg_tlaw law)
 
 struct kg_dj_ask kg_tplan_ask(const struct kg_task_desc *d, enum kg_tlaw law, uint32_t how)
 {
+    how |= law < KG_TL_BF16 ? 0 : KG_DJ_OVERFLOWS;
     struct kg_dj_ask ask = {.k = kg_tplan_k(d, law), .how = how};
     for (size_t i = 0; i < d->noutputs && i < KG_DJ_FILLS; i++) {
         ask.fill[i] = d->output[i].fill;
