@@ -10,7 +10,7 @@ from . import (draws, influence, integers, layout, overlap, smaller, structure, 
 from .module import seed_all
 
 DRAWS = 4  # that structure is looked for in
-TRIES = 3  # of so many draws of a smaller shape
+TRIES = 3  # sets of draws that are compared at a smaller shape, at most
 LARGE = 1 << 26  # elements of all inputs: then two
 PAGE = 64  # tensors of the state in one reply
 MORE = 7  # further draws of a module that may change its state for some data only

@@ -15,8 +15,8 @@ RARE = 1e-9  # chance that draws of one law look unlike
 MANY = 1 << 12  # elements whose range says something
 SPREAD = 0.25  # of the range, by which least and greatest values of two draws may differ
 
-# How an input differs from one draw to the next on the same device: not at all; by chance; its law
-# does, by a random scale, say; the law's form does, too, as that of softmax(scale * x).
+# How an input differs from one draw to the next on the same device: not at all; by chance; in its
+# law, by a random scale, say; in the form of its law, as softmax(scale * x) does.
 FIXED, DRAWN, SCALED, FORMED = range(4)
 
 
@@ -47,8 +47,8 @@ def _standard(p, bounds):
 
 
 def same_law(a, b, how=DRAWN):
-    """Could two tensors of one shape be draws of one law? SCALED: but for its mean and deviation;
-    FORMED: but for all but integers, signs and infinities."""
+    """Could two tensors of one shape be draws of one law? SCALED: whatever mean and deviation are.
+    FORMED: only integers, infinities, and the signs of the least and the greatest are compared."""
     (p, one), (q, other) = (_sample(a), _range(a)), (_sample(b), _range(b))
     if bool((p == p.round()).all()) != bool((q == q.round()).all()):
         return False

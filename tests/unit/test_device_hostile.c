@@ -291,7 +291,8 @@ static void a_hole_in_the_output_is_a_wrong_answer(void **state)
     kg_dj_stop(&j);
 }
 
-/* `fake`: inputs can be written, as on a GPU. They are looked at after every call, as are guards. */
+/* `fake`: inputs can be written, as on a GPU. They are looked at after every call, as are guards.
+ */
 static void flip(struct view *v, uint64_t at)
 {
     union {

@@ -126,6 +126,9 @@ static void when_to_stop(void **state)
         assert_false(kg_tchoices_hope(&s, 8, &j, &j));
         struct kg_dj_judgement first = {.leaf = leaf, .compare = {.n_bad = 2 * most + 2}};
         assert_true(kg_tchoices_hope(&s, 8, &first, &j));
+        first = j;
+        first.leaf = 1 - leaf; /* all of another output was seen */
+        assert_true(kg_tchoices_hope(&s, 8, &first, &j));
     }
 }
 

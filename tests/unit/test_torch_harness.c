@@ -341,8 +341,9 @@ static void too_much_is_given_back(void **state)
 }
 
 /* What a runner does in which order: takes its inputs first, where it is told to; holds work back,
- * where the device can. The nonce of such a call comes with its announcement: work that is held back has been launched, its
- * answer described, and the device told to post it, before the release. */
+ * where the device can. The nonce of such a call comes with its announcement: work that is held
+ * back has been launched, its answer described, and the device told to post it, before the release.
+ */
 static void launches_ahead_of_the_release(void **state)
 {
     (void)state;

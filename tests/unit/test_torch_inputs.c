@@ -228,9 +228,22 @@ static void a_law_that_breaks_the_references_device(void **state)
     config.laws = 2;
 }
 
+/* In calls that are not timed a candidate takes its inputs anew, wherever they lie. */
+static void each_call_has_its_own(void **state)
+{
+    (void)state;
+    need_torch();
+    outcome(PROBLEM("x", "x * 2", "[torch.randn(6, 8)]"),
+            HEAD "had = []\n\n\nclass ModelNew(nn.Module):\n    def forward(self, x):\n"
+                 "        assert all(x is not y for y in had)\n        had.append(x)\n"
+                 "        return x * 2\n",
+            "ok", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_call_has_its_own),
         cmocka_unit_test(what_does_not_change),
         cmocka_unit_test(what_changes),
         cmocka_unit_test(what_changes_now_and_then),

@@ -260,9 +260,10 @@ static enum kg_code ask_one(struct kg_dj_state *s, struct kg_dj_case *c, uint32_
         if (what == KG_DJ_ONCE) {
             *flag = *flag && ((shown && !p->once) || kg_quartet_once(&q, l, shown ? &lines : NULL));
         } else if (what == KG_DJ_JUMPS) {
-            *flag = *flag ||
-                    kg_quartet_jumps(&q, &c->bound[i], kg_tleaf_row(l), x != NULL ? &lines : NULL, x);
-        } else if (what == KG_DJ_SETTLE && kg_quartet_settle(&q, &c->bound[i], kg_tleaf_row(l)) > 0) {
+            *flag = *flag || kg_quartet_jumps(&q, &c->bound[i], kg_tleaf_row(l),
+                                              x != NULL ? &lines : NULL, x);
+        } else if (what == KG_DJ_SETTLE &&
+                   kg_quartet_settle(&q, &c->bound[i], kg_tleaf_row(l)) > 0) {
             uint64_t bytes = q.n * (floating ? sizeof(double) : l->bytes / q.n);
             code = kg_dj_is_apart(&c->side[1], i) ? kg_dj_apart_write(s, c, i, q.o, err)
                                                   : put_back(s, c->side[1].at[i], q.o, bytes, err);

@@ -13,8 +13,8 @@ struct kg_dj_command {
     struct kg_dj_port *memory; /* whose IN and OUT are used: port's, or those that are lent to it */
     struct kg_dj_case *c;      /* NULL: none */
     bool moves;                /* the masters are copied into IN */
-    bool binds;   /* the runner is told where its inputs lie: BIND, or a call that does so, too */
-    bool answers; /* the command leaves an answer, so OUT is poisoned before */
+    bool binds;                /* the runner is told where its inputs lie */
+    bool answers;              /* the command leaves an answer, so OUT is poisoned before */
     /* word: the poison; poisoned: bytes of OUT that hold it. */
     uint64_t nonce[2], word, poisoned;
     struct kg_dj_claims claims;

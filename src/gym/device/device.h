@@ -101,7 +101,8 @@ struct kg_device_ops {
      * after all work on the device that was issued before it, the runner's included. */
     enum kg_code (*digest)(struct kg_device *d, const struct kg_dspan *span, size_t n,
                            struct kg_digest *out, struct kg_err *err);
-    /* digest() and check() at once: a device that others use is waited for once. */
+    /* digest() of the spans and check() of the zones, whose result is *bad, in one wait where both
+     * are few: each wait may give other processes a turn on the device. */
     enum kg_code (*inspect)(struct kg_device *d, const struct kg_dspan *span, size_t n,
                             struct kg_digest *out, const struct kg_dspan *zone, size_t nzones,
                             uint64_t word, int *bad, struct kg_err *err);

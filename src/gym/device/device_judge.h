@@ -232,11 +232,12 @@ struct kg_dj_call {
 struct kg_dj_report {
     enum kg_dj_status status;
     enum kg_tstatus said;
-    int64_t window_ns; /* t0 to t1 of the judge's clock; on the cpu for information only */
+    int64_t window_ns; /* t0 to t1 of the judge's clock; on the cpu, and where the call was not
+                          timed, for information only: the judge does other things in it */
     int64_t setup_ns;  /* the judge's own copies and flush before the release; see `loud` */
     int64_t close_ns;  /* the judge's digest of the answer at the window's end; see `loud` */
     uint64_t call_ns, peak_bytes; /* claims */
-    bool bound;                   /* the runner was told where its inputs lie, before the window */
+    bool bound;                   /* the runner was told where its inputs lie */
     bool late_write; /* the digest within the window differs from that of the copy taken after it */
     bool input_modified; /* IN is not what was written */
     int input_at;        /* index of the first such leaf */
@@ -253,11 +254,11 @@ struct kg_dj_report {
 /* Runs one command that moves data.
  *
  * BIND only tells the runner where the leaves lie; it is part of a CALL or NULL with KG_TF_BIND
- * where they have moved. CALL writes fresh poison to OUT, copies the case's masters with their
- * guards into IN, releases the runner, waits, digests, and takes the answer. So the inputs do not
- * exist for the runner before t0. Errors: KG_E_GYM a command that does not fit the state,
- * KG_E_LIMIT regions too small, KG_E_HOST. Faults of the runner are in the report; they are no
- * errors. */
+ * where they have moved, and of a CALL with KG_TF_ANEW. CALL writes fresh poison to OUT, copies the
+ * case's masters with their guards into IN, releases the runner, waits, digests, and takes the
+ * answer. So the inputs do not exist for the runner before t0. Errors: KG_E_GYM a command that does
+ * not fit the state, KG_E_LIMIT regions too small, KG_E_HOST. Faults of the runner are in the
+ * report; they are no errors. */
 enum kg_code kg_dj_run(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                        struct kg_err *err) KG_MUST_USE;
 

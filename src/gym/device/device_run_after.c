@@ -1,5 +1,5 @@
-/* The end of one command: digest the answer, which closes the window, then keep it, and check
- * guards, inputs and replays. */
+/* The end of one command: digest the answer, which closes the window, look at guards and inputs,
+ * keep the answer, and search for replays. */
 #include <string.h>
 
 #include "gym/device/command.h"
@@ -19,8 +19,8 @@ static void note_loud_end(const struct kg_dj_state *s, const struct kg_dj_comman
                 out->loud;
 }
 
-/* Looks at what the command has left behind the window, and at `more` spans before, all in one wait:
- * their digests, the guards, and where runners can write to IN, the digest of the inputs. */
+/* Digests `more` spans; looks at the guards, and at the inputs where runners can write to them. It
+ * waits once for the device, or once for each KG_CUDA_SPANS of them. */
 static enum kg_code look(struct kg_dj_state *s, const struct kg_dj_command *k,
                          const struct kg_dspan *more, uint32_t n, struct kg_digest *digest,
                          struct kg_dj_report *out, struct kg_err *err)
@@ -56,7 +56,7 @@ static enum kg_code look(struct kg_dj_state *s, const struct kg_dj_command *k,
 
 /* Digests the claimed answers; the window ends when the digests are in the host's memory. A null
  * runner's window ends in the same way: it digests the places that an answer would have. Where
- * nothing is timed, all is looked at. */
+ * nothing is timed, guards and inputs are looked at in the same wait. */
 static enum kg_code close_window(struct kg_dj_state *s, struct kg_dj_command *k, int64_t t0,
                                  struct kg_dj_report *out, struct kg_err *err)
 {

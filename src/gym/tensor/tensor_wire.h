@@ -123,7 +123,7 @@ enum kg_tflag {                  /* of a command */
                 KG_TF_AHEAD = 8192,  /* CALL, NULL: launch before the release, let the device hold
                                         that back until then, and let it post the answer. The
                                         nonce comes with the announcement */
-                KG_TF_ANEW = 16384,     /* CALL: takes its inputs as after a BIND, wherever they lie */
+                KG_TF_ANEW = 16384,  /* CALL: takes its inputs as after a BIND, wherever they lie */
                 /* STATE, SNAPSHOT: the number of a part, times PART: of LEAVES tensors each */
                 KG_TF_PART = 1 << 16,
                 KG_TF_PARTS = 31 << 16,

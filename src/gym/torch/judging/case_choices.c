@@ -7,7 +7,7 @@
 
 #define SHARE 8   /* one element of so many may be: who is wrong in more did not choose otherwise */
 #define SOON  8   /* roundings, after which half of an honest candidate's choices were seen, */
-#define MANY  8   /* if there are more than so many: integers, or rows of floats */
+#define MANY  8   /* if there are more than so many: integers, or floats of so many rows */
 #define TAIL  4.0 /* A candidate's tail may be so many times that of the reference's roundings, */
 #define JUMP  100.0 /* which is no tail if it is so many bounds long */
 
@@ -115,8 +115,10 @@ static uint64_t at_once(const struct kg_tleaf *l)
 bool kg_tchoices_hope(struct kg_tinstance *s, int n, const struct kg_dj_judgement *first,
                       const struct kg_dj_judgement *now)
 {
+    bool same =
+        now->leaf == first->leaf; /* else all of one output was seen, and another is worst */
     uint64_t many = MANY * at_once(&s->desc.output[first->leaf].leaf);
-    bool late = n == SOON && now->compare.n_bad > many;
+    bool late = n == SOON && same && now->compare.n_bad > many;
     return (has_integers(&s->desc) || kg_tchoices_chose(s)) &&
            !(late && now->compare.n_bad > first->compare.n_bad / 2);
 }
