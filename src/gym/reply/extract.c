@@ -98,8 +98,18 @@ static char *message_of(const char *reason, const struct kg_reply *r, const stru
 struct workplace {
     struct kg_reply reply;
     struct kg_blocks blocks[2];
-    struct kg_buf text;
+    struct kg_buf text, spoken;
 };
+
+/* Looks for code in all that is no reasoning, where that is more than the text behind it. */
+static bool spoken_code(struct workplace *w, struct kg_slice outer, struct kg_slice text)
+{
+    if (!kg_reply_without_thinking(outer, &w->spoken)) {
+        return false;
+    }
+    struct kg_slice spoken = without_end_marks(kg_slice_buf(&w->spoken), &w->reply.flags);
+    return spoken.len > text.len && kg_reply_ladder(&w->reply, spoken, 0, w->blocks);
+}
 
 static enum kg_code extract(struct workplace *w, struct kg_arena *arena, struct kg_extract *out,
                             struct kg_err *err)
@@ -109,7 +119,7 @@ static enum kg_code extract(struct workplace *w, struct kg_arena *arena, struct 
     bool thought;
     struct kg_slice text = kg_reply_after_thinking(outer, &thought);
     text = without_end_marks(text, &r->flags);
-    out->found = kg_reply_ladder(r, text, 0, w->blocks);
+    out->found = spoken_code(w, outer, text) || kg_reply_ladder(r, text, 0, w->blocks);
     out->flags = r->flags;
     if (out->found) {
         out->rule = r->rule;
@@ -133,7 +143,8 @@ enum kg_code kg_extract_reply(const char *text, size_t len, const char *finish, 
     }
     struct kg_reply *r = &w->reply;
     *r = (struct kg_reply){.lang = lang, .entry = entry, .finish = finish};
-    struct kg_buf *bufs[] = {&w->text, &r->code, &r->unquoted, &r->inner, &r->work[0], &r->work[1]};
+    struct kg_buf *bufs[] = {&w->text,  &w->spoken,  &r->code,   &r->unquoted,
+                             &r->inner, &r->work[0], &r->work[1]};
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++) {
         kg_buf_init(bufs[i], 4u * KG_REPLY_MAX_BYTES);
     }

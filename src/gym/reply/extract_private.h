@@ -52,6 +52,9 @@ struct kg_blocks {
 /* What follows the last closing tag of reasoning that stands alone on its line; *closed: one does.
  */
 struct kg_slice kg_reply_after_thinking(struct kg_slice text, bool *closed);
+/* Writes the text without its parts of reasoning. False: no closing tag stands alone on its line.
+ */
+bool kg_reply_without_thinking(struct kg_slice text, struct kg_buf *out);
 bool kg_reply_opens_thinking(struct kg_slice line, bool first);
 void kg_blocks_parse(struct kg_slice text, enum kg_lang lang, struct kg_blocks *out);
 /* Puts a block before all others where the reply begins inside one: its text up to the first fence

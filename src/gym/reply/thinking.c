@@ -1,6 +1,7 @@
-/* Reasoning: only what follows the last closing tag counts, and only a tag that stands alone on its
- * line is one, so that code may mention the tag. In a reply that begins with reasoning which no
- * such tag ends, the first one does: templates write the answer directly behind it. */
+/* Reasoning ends at a closing tag, and only a tag that stands alone on its line is one, so that
+ * code may mention the tag. In a reply that begins with reasoning which no such tag ends, the first
+ * one does: templates write the answer directly behind it. Some models reason again after the
+ * answer, so what stands before an opening tag is read too. */
 #include <string.h>
 #include <strings.h>
 
@@ -64,4 +65,28 @@ bool kg_reply_opens_thinking(struct kg_slice line, bool first)
     }
     /* `<think> text`: only as the very beginning of the reply, and not when closed on that line. */
     return first && memmem(t.at + n, t.len - n, "</", 2) == NULL;
+}
+
+bool kg_reply_without_thinking(struct kg_slice text, struct kg_buf *out)
+{
+    struct kg_slice line;
+    size_t spoken = 0; /* bytes before the part that is open */
+    bool inside = false, any = false;
+    kg_buf_reset(out);
+    for (size_t from = 0, at = 0; kg_slice_line(text, &at, &line); from = at) {
+        struct kg_slice t = kg_slice_trim(line);
+        size_t n = tag(t, true);
+        if (n != 0 && n == t.len) {
+            out->len = inside ? spoken : 0; /* nothing opened it: all before it is reasoning */
+            inside = false;
+            any = true;
+            continue;
+        }
+        if (!inside && kg_reply_opens_thinking(line, true)) {
+            inside = true;
+            spoken = out->len;
+        }
+        kg_buf_add(out, text.at + from, at - from);
+    }
+    return any;
 }
