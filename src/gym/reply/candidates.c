@@ -81,7 +81,7 @@ enum kg_rank kg_reply_rank(struct kg_reply *r, struct kg_slice code)
 
 struct kg_slice kg_reply_block_code(struct kg_reply *r, const struct kg_block *b)
 {
-    if (b->quotes == 0) {
+    if (b->quotes == 0 && b->indent == 0) {
         return b->code;
     }
     kg_buf_reset(&r->unquoted);
@@ -99,10 +99,19 @@ struct kg_slice kg_reply_block_code(struct kg_reply *r, const struct kg_block *b
             p = mark + 1;
         }
         p += p > 0 && p < line.len && line.at[p] == ' ';
+        while (p < b->indent && p < line.len && (line.at[p] == ' ' || line.at[p] == '\t')) {
+            p++;
+        }
         kg_buf_add(&r->unquoted, line.at + p, line.len - p);
         kg_buf_addc(&r->unquoted, '\n');
     }
     return kg_slice_buf(&r->unquoted);
+}
+
+static uint32_t flags_of(const struct kg_block *b)
+{
+    bool stripped = b->quotes > 0 || b->indent > 0;
+    return (stripped ? KG_XF_DEDENT : 0) | (b->closed ? 0 : KG_XF_UNCLOSED);
 }
 
 bool kg_reply_take(struct kg_reply *r, struct kg_slice code, const char *rule, uint32_t flags)
@@ -117,9 +126,8 @@ bool kg_reply_take(struct kg_reply *r, struct kg_slice code, const char *rule, u
 bool kg_reply_take_block(struct kg_reply *r, const struct kg_block *b, struct kg_slice code,
                          uint32_t flags)
 {
-    flags |= (b->quotes > 0 ? KG_XF_DEDENT : 0) | (b->closed ? 0 : KG_XF_UNCLOSED);
     const char *rule = b->opened ? "fence-opened" : b->closed ? "fence-closed" : "fence-unclosed";
-    return kg_reply_take(r, code, rule, flags);
+    return kg_reply_take(r, code, rule, flags | flags_of(b));
 }
 
 /* Python has no closing brace: a block that the token limit cut may lack its last methods. */
@@ -184,7 +192,7 @@ static bool take_joined(struct kg_reply *r, const struct kg_blocks *blocks, cons
         if (code.at[code.len - 1] != '\n') {
             kg_buf_addc(all, '\n');
         }
-        flags |= b->closed ? 0 : KG_XF_UNCLOSED;
+        flags |= flags_of(b);
     }
     return n > 1 && defines_once(r, kg_slice_buf(all)) &&
            kg_reply_take(r, kg_slice_buf(all), "fences-joined", flags);

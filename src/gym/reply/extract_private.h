@@ -36,9 +36,10 @@ struct kg_block {
     struct kg_slice code; /* raw lines between the fences */
     enum kg_tag tag;
     bool closed;
-    bool to_end; /* unclosed, up to the end of the reply */
-    bool opened; /* the prompt opened it: it begins with the reply */
-    int quotes;  /* leading `>` to take off each line */
+    bool to_end;   /* unclosed, up to the end of the reply */
+    bool opened;   /* the prompt opened it: it begins with the reply */
+    int quotes;    /* leading `>` to take off each line */
+    size_t indent; /* blanks to take off each line, as many as stand before the fence */
 };
 
 struct kg_blocks {
@@ -101,7 +102,7 @@ struct kg_reply {
 
 enum kg_rank kg_reply_rank(struct kg_reply *r, struct kg_slice code);
 bool kg_reply_is_diff(struct kg_slice code);
-/* The block's code; without its `>` marks in r->unquoted where it has some. */
+/* The block's code; in r->unquoted where marks or blanks are taken off its lines. */
 struct kg_slice kg_reply_block_code(struct kg_reply *r, const struct kg_block *b);
 bool kg_reply_take(struct kg_reply *r, struct kg_slice code, const char *rule, uint32_t flags);
 bool kg_reply_take_block(struct kg_reply *r, const struct kg_block *b, struct kg_slice code,

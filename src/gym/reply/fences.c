@@ -14,7 +14,8 @@ struct fence {
     char mark;
     size_t run;
     int quotes;
-    size_t after; /* position in the line behind the run */
+    size_t indent; /* where the run begins in the line */
+    size_t after;  /* position in the line behind the run */
 };
 
 static size_t run_length(struct kg_slice s, size_t at)
@@ -60,6 +61,7 @@ static bool fence_at_start(struct kg_slice line, struct fence *f)
         return false;
     }
     f->mark = line.at[p];
+    f->indent = p;
     f->run = run_length(line, p);
     f->after = p + f->run;
     return f->run >= 3;
@@ -73,7 +75,7 @@ static bool fence_in_line(struct kg_slice line, size_t from, struct fence *f)
         return false;
     }
     size_t p = (size_t)(hit - line.at);
-    *f = (struct fence){'`', run_length(line, p), 0, 0};
+    *f = (struct fence){'`', run_length(line, p), 0, 0, 0};
     f->after = p + f->run;
     return true;
 }
@@ -211,6 +213,19 @@ static void read_block(struct cursor *c, const struct fence *open, struct kg_blo
     c->at = c->text.len;
 }
 
+/* The blanks to take off each line of a block within a list. Only Python asks: in C they change
+ * nothing. A block whose first line has fewer was not written at the depth of its fence. */
+static size_t indent_of(const struct cursor *c, const struct fence *open, const struct kg_block *b)
+{
+    struct kg_slice line = {NULL, 0};
+    size_t at = 0;
+    while (kg_slice_line(b->code, &at, &line) && kg_slice_trim(line).len == 0) {
+    }
+    bool deep = c->lang == KG_LANG_PYTHON && open->quotes == 0 &&
+                skip_blanks(line, 0) >= open->indent && kg_slice_trim(line).len > 0;
+    return deep ? open->indent : 0;
+}
+
 /* A fence that opens a block on this line, at its start or glued behind prose. */
 static bool opens(struct kg_slice line, struct fence *f)
 {
@@ -259,6 +274,7 @@ void kg_blocks_parse(struct kg_slice text, enum kg_lang lang, struct kg_blocks *
         struct kg_block *b = add_block(out);
         b->tag = tag;
         read_block(&c, &f, b);
+        b->indent = indent_of(&c, &f, b);
     }
 }
 
