@@ -79,7 +79,8 @@ enum kg_rank kg_reply_rank(struct kg_reply *r, struct kg_slice code)
     return rank;
 }
 
-struct kg_slice kg_reply_block_code(struct kg_reply *r, const struct kg_block *b)
+/* The block's code without `>` marks and without the indentation of a list. */
+static struct kg_slice stripped(struct kg_reply *r, const struct kg_block *b)
 {
     if (b->quotes == 0 && b->indent == 0) {
         return b->code;
@@ -108,10 +109,17 @@ struct kg_slice kg_reply_block_code(struct kg_reply *r, const struct kg_block *b
     return kg_slice_buf(&r->unquoted);
 }
 
+struct kg_slice kg_reply_block_code(struct kg_reply *r, const struct kg_block *b)
+{
+    struct kg_slice code = stripped(r, b);
+    kg_buf_reset(&r->decoded);
+    return b->escaped && kg_repair_entities(code, &r->decoded) ? kg_slice_buf(&r->decoded) : code;
+}
+
 static uint32_t flags_of(const struct kg_block *b)
 {
-    bool stripped = b->quotes > 0 || b->indent > 0;
-    return (stripped ? KG_XF_DEDENT : 0) | (b->closed ? 0 : KG_XF_UNCLOSED);
+    return (b->quotes > 0 || b->indent > 0 ? KG_XF_DEDENT : 0) | (b->escaped ? KG_XF_ENTITIES : 0) |
+           (b->closed ? 0 : KG_XF_UNCLOSED);
 }
 
 bool kg_reply_take(struct kg_reply *r, struct kg_slice code, const char *rule, uint32_t flags)

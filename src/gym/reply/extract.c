@@ -143,8 +143,8 @@ enum kg_code kg_extract_reply(const char *text, size_t len, const char *finish, 
     }
     struct kg_reply *r = &w->reply;
     *r = (struct kg_reply){.lang = lang, .entry = entry, .finish = finish};
-    struct kg_buf *bufs[] = {&w->text,  &w->spoken,  &r->code,   &r->unquoted,
-                             &r->inner, &r->work[0], &r->work[1]};
+    struct kg_buf *bufs[] = {&w->text,    &w->spoken, &r->code,    &r->unquoted,
+                             &r->decoded, &r->inner,  &r->work[0], &r->work[1]};
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++) {
         kg_buf_init(bufs[i], 4u * KG_REPLY_MAX_BYTES);
     }

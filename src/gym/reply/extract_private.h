@@ -39,6 +39,7 @@ struct kg_block {
     bool to_end;   /* unclosed, up to the end of the reply */
     bool opened;   /* the prompt opened it: it begins with the reply */
     int quotes;    /* leading `>` to take off each line */
+    bool escaped;  /* as HTML: to be decoded */
     size_t indent; /* blanks to take off each line, as many as stand before the fence */
 };
 
@@ -95,6 +96,7 @@ struct kg_reply {
     uint32_t flags;
     struct kg_buf code;     /* the result */
     struct kg_buf unquoted; /* of kg_reply_block_code */
+    struct kg_buf decoded;  /* of it too */
     struct kg_buf inner;    /* text that came out of JSON or of escapes */
     struct kg_buf work[2];  /* of repairs and joining */
     struct kg_names names[KG_COMPARED];
@@ -102,7 +104,8 @@ struct kg_reply {
 
 enum kg_rank kg_reply_rank(struct kg_reply *r, struct kg_slice code);
 bool kg_reply_is_diff(struct kg_slice code);
-/* The block's code; in r->unquoted where marks or blanks are taken off its lines. */
+/* The block's code; in a buffer of r where marks or blanks are taken off its lines or
+ * entities are decoded. */
 struct kg_slice kg_reply_block_code(struct kg_reply *r, const struct kg_block *b);
 bool kg_reply_take(struct kg_reply *r, struct kg_slice code, const char *rule, uint32_t flags);
 bool kg_reply_take_block(struct kg_reply *r, const struct kg_block *b, struct kg_slice code,
@@ -119,6 +122,8 @@ struct kg_repair {
 #define KG_REPAIRS 5
 extern const struct kg_repair kg_reply_repairs[KG_REPAIRS];
 bool kg_repair_entities(struct kg_slice in, struct kg_buf *out);
+/* Is all of the code escaped as HTML? */
+bool kg_repair_is_escaped(enum kg_lang lang, struct kg_slice code);
 bool kg_repair_gutter(struct kg_slice in, struct kg_buf *out);
 bool kg_repair_escaped(struct kg_slice in, struct kg_buf *out);
 

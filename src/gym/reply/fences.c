@@ -275,6 +275,7 @@ void kg_blocks_parse(struct kg_slice text, enum kg_lang lang, struct kg_blocks *
         b->tag = tag;
         read_block(&c, &f, b);
         b->indent = indent_of(&c, &f, b);
+        b->escaped = kg_repair_is_escaped(lang, b->code);
     }
 }
 
@@ -313,7 +314,10 @@ void kg_blocks_opened(struct kg_slice text, enum kg_lang lang, struct kg_blocks 
         return;
     }
     memmove(&out->list[1], out->list, (size_t)out->n * sizeof *out->list);
-    out->list[0] =
-        (struct kg_block){.code = code, .closed = closed, .to_end = !closed, .opened = true};
+    out->list[0] = (struct kg_block){.code = code,
+                                     .closed = closed,
+                                     .to_end = !closed,
+                                     .opened = true,
+                                     .escaped = kg_repair_is_escaped(lang, code)};
     out->n++;
 }

@@ -36,7 +36,8 @@ static bool regions(struct kg_reply *r, struct kg_slice text)
     for (int i = 0; i < n; i++) {
         struct candidate c = {
             .rule = list[i].rule, .flags = list[i].closed ? 0 : KG_XF_UNCLOSED, .strict = true};
-        bool html = strcmp(list[i].rule, "answer-tag") != 0;
+        bool html =
+            strcmp(list[i].rule, "answer-tag") != 0 || kg_repair_is_escaped(r->lang, list[i].code);
         kg_buf_reset(&r->work[0]);
         bool decoded = html && kg_repair_entities(list[i].code, &r->work[0]);
         struct kg_slice code = decoded ? kg_slice_buf(&r->work[0]) : list[i].code;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "gym/reply/extract_private.h"
+#include "gym/reply/lex_private.h"
 
 /* `  12 | code`, `12: code`, `12. code`, `12<tab>code`, `12 code`: the number, or -1, and *drop. */
 static long gutter_number(struct kg_slice line, size_t *drop)
@@ -93,6 +94,27 @@ static size_t entity(struct kg_slice s, char *c)
     }
     *c = (char)value;
     return p + 1;
+}
+
+/* An entity outside strings and comments is read as `& lt ;`, so the block may seem to be whole.
+ * Who escapes text escapes each bracket: one that is bare means that the entity is code. */
+bool kg_repair_is_escaped(enum kg_lang lang, struct kg_slice code)
+{
+    static const char *const signs[] = {"&lt;", "&gt;", "&amp;", "&quot;"};
+    bool bare = memchr(code.at, '<', code.len) != NULL || memchr(code.at, '>', code.len) != NULL;
+    bool found = kg_lex_find(code.at, code.len, "#include &lt;") != NULL;
+    if (found || bare || memchr(code.at, '&', code.len) == NULL) {
+        return found;
+    }
+    struct kg_lexer lx;
+    kg_lex_init(&lx, lang, code.at, code.len);
+    for (struct kg_tok t = kg_lex_next(&lx); t.kind != KG_TOK_END && !found; t = kg_lex_next(&lx)) {
+        struct kg_slice rest = {code.at + t.at, code.len - t.at};
+        for (size_t i = 0; i < sizeof signs / sizeof *signs && t.kind == KG_TOK_PUNCT; i++) {
+            found = found || kg_slice_starts(rest, signs[i]);
+        }
+    }
+    return found;
 }
 
 bool kg_repair_entities(struct kg_slice in, struct kg_buf *out)
