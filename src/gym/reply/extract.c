@@ -16,10 +16,33 @@ const char *kg_extract_flag_name(int bit)
     return bit >= 0 && bit < KG_XF_COUNT ? flag_names[bit] : NULL;
 }
 
+/* Length of `<|name|>` at the end of t, 0 if there is none. The bars are ASCII or full-width. */
+static size_t bar_mark(struct kg_slice t)
+{
+    static const char *const opening[] = {"<|", "<\xEF\xBD\x9C"};
+    static const char *const closing[] = {"|>", "\xEF\xBD\x9C>"};
+    for (size_t i = 0; i < 2; i++) {
+        size_t n = strlen(closing[i]);
+        if (t.len <= n || memcmp(t.at + t.len - n, closing[i], n) != 0) {
+            continue;
+        }
+        while (n < t.len && n < 40 && t.at[t.len - n - 1] != '<' && t.at[t.len - n - 1] != '\n') {
+            n++;
+        }
+        if (n == t.len || n + 1 <= strlen(opening[i]) + strlen(closing[i])) {
+            return 0;
+        }
+        struct kg_slice mark = {t.at + t.len - n - 1, n + 1};
+        return kg_slice_starts(mark, opening[i]) ? mark.len : 0;
+    }
+    return 0;
+}
+
 /* Control strings of chat templates that a model wrote as text at the very end. */
 static struct kg_slice without_end_marks(struct kg_slice text, uint32_t *flags)
 {
-    static const char *const marks[] = {"</s>", "<eos>", "<end_of_turn>", "[/INST]"};
+    static const char *const marks[] = {"</s>",  "<eos>", "<end_of_turn>", "[/INST]",
+                                        "<pad>", "<unk>", "<eot>"};
     struct kg_slice start = kg_slice_trim(text);
     text.len -= (size_t)(start.at - text.at); /* trimmed once: marks may be many */
     const char *blanks = text.at;
@@ -31,15 +54,7 @@ static struct kg_slice without_end_marks(struct kg_slice text, uint32_t *flags)
             size_t n = strlen(marks[i]);
             cut = t.len >= n && memcmp(t.at + t.len - n, marks[i], n) == 0 ? n : cut;
         }
-        if (t.len > 4 && memcmp(t.at + t.len - 2, "|>", 2) == 0) {
-            size_t n = 2;
-            while (n < t.len && n < 40 && t.at[t.len - n - 1] != '<' &&
-                   t.at[t.len - n - 1] != '\n') {
-                n++;
-            }
-            bool opens = n < t.len && t.at[t.len - n - 1] == '<' && t.at[t.len - n] == '|';
-            cut = opens && n > 3 ? n + 1 : cut;
-        }
+        cut = cut == 0 ? bar_mark(t) : cut;
         if (cut == 0) {
             return (struct kg_slice){blanks, text.len + (size_t)(text.at - blanks)};
         }

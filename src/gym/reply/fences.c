@@ -132,7 +132,9 @@ static bool one_line(struct kg_slice line, const struct fence *f, struct kg_bloc
 static bool is_control(struct kg_slice line)
 {
     struct kg_slice t = kg_slice_trim(line);
-    return kg_slice_starts(t, "<|") && memmem(t.at, t.len, "|>", 2) != NULL;
+    bool wide = kg_slice_starts(t, "<\xEF\xBD\x9C"); /* full-width bars */
+    return wide ? memmem(t.at, t.len, "\xEF\xBD\x9C>", 4) != NULL
+                : kg_slice_starts(t, "<|") && memmem(t.at, t.len, "|>", 2) != NULL;
 }
 
 enum ending { GOES_ON, CLOSES, INTERRUPTS };
