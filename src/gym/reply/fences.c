@@ -100,7 +100,9 @@ static bool is_code(struct kg_slice s)
         return false;
     }
     char last = s.at[s.len - 1];
-    return *s.at == '#' || memchr(s.at, ';', s.len) != NULL || last == '{' ||
+    bool imports = kg_slice_starts(s, "import ") ||
+                   (kg_slice_starts(s, "from ") && kg_lex_find(s.at, s.len, " import ") != NULL);
+    return imports || *s.at == '#' || memchr(s.at, ';', s.len) != NULL || last == '{' ||
            (last == ':' && memchr(s.at, ' ', s.len) != NULL);
 }
 
