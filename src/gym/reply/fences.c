@@ -303,8 +303,10 @@ void kg_blocks_opened(struct kg_slice text, enum kg_lang lang, struct kg_blocks 
             tagged = true;
             start = at;
         } else if (fence_at_start(line, &f)) {
-            struct kg_slice info = {line.at + f.after, line.len - f.after};
-            if (kg_slice_trim(info).len > 0) {
+            struct kg_slice info = {line.at + f.after, line.len - f.after}, rest;
+            bool known; /* else a remark follows, and the fence closes */
+            kg_tag_read(info, &known, &rest);
+            if (known || kg_lex_find(info.at, info.len, "```") != NULL) {
                 return;
             }
             closed = true;
