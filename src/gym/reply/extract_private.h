@@ -74,11 +74,13 @@ struct kg_names {
     uint32_t hash[KG_NAMES_SLOTS]; /* 0: free */
     uint8_t how[KG_NAMES_SLOTS];
     int n;
-    bool many; /* more than are kept: nothing is known */
-    bool dots; /* a comment of dots stands for code that is not there */
+    bool many;     /* more than are kept: nothing is known */
+    bool includes; /* C: it has an #include */
+    bool headers;  /* C: it is made of directives, with an #include <> among them */
+    bool dots;     /* a comment of dots stands for code that is not there */
 };
 void kg_names_read(enum kg_lang lang, struct kg_slice code, struct kg_names *out);
-/* Does a use what it does not make, and b does? */
+/* Does a use what it does not make, and b does? Code that includes nothing needs headers. */
 bool kg_names_need(const struct kg_names *a, const struct kg_names *b);
 
 /* candidates.c: which texts define the entry, and how well. */

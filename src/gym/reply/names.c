@@ -189,24 +189,45 @@ static void directive(struct kg_names *n, const char *text, struct kg_tok t)
         if (name.kind == KG_TOK_NAME) {
             note(n, hash_of(d.lx.text + name.at, name.len), KG_NAME_MADE | KG_NAME_TOP);
         }
+    } else if (kg_directive_is(&d, "include")) {
+        n->includes = true;
+        n->headers = n->headers || kg_tok_is(&d.lx, kg_lex_next(&d.lx), "<");
     }
 }
 
-/* A name with another one before it is declared; one before `(`, `=`, `[` or `;` at file scope is a
- * function, an object or a type. */
+static const char *const c_before_type[] = {"const",    "volatile", "static",  "inline",
+                                            "register", "typedef",  "extern",  "struct",
+                                            "union",    "enum",     "_Atomic", NULL};
+
+/* Never a name of the block, though types among them seem to be declared behind `static`. */
+static const char *const c_keywords[] = {
+    "void",     "char",     "short",  "int",    "long",    "float",    "double",        "signed",
+    "unsigned", "_Bool",    "bool",   "struct", "union",   "enum",     "const",         "volatile",
+    "restrict", "static",   "extern", "inline", "typedef", "register", "__attribute__", "return",
+    "if",       "else",     "for",    "while",  "do",      "switch",   "case",          "default",
+    "break",    "continue", "goto",   "sizeof", NULL};
+
+/* A name with another one before it is declared, but not a type behind `const`; one before `(`,
+ * `=`, `[` or `;` at file scope is a function, an object or a type. */
 static void name_of_c(struct kg_names *n, const struct kg_cwalk *w, struct kg_tok name,
                       struct kg_tok before, struct kg_tok after, int brace, int paren)
 {
     static const char *const no_type[] = {"return", "else", "case", "goto", "sizeof", NULL};
     bool typed = before.kind == KG_TOK_NAME && !kg_tok_in(&w->lx, before, no_type);
     bool file = brace == 0 && paren == 0;
-    bool ends = after.kind == KG_TOK_PUNCT && strchr("(=[;{", w->lx.text[after.at]) != NULL;
+    bool ends = (after.kind == KG_TOK_PUNCT && strchr("(=[;{", w->lx.text[after.at]) != NULL) ||
+                kg_tok_is(&w->lx, after, "__attribute__");
     uint32_t h = hash_of(w->lx.text + name.at, name.len);
     bool starred = before.kind == KG_TOK_PUNCT && w->lx.text[before.at] == '*';
     bool closed = before.kind == KG_TOK_PUNCT && w->lx.text[before.at] == '}';
+    bool type = kg_tok_in(&w->lx, before, c_before_type) &&
+                (after.kind == KG_TOK_NAME || kg_tok_is(&w->lx, after, "*"));
+    if (kg_tok_in(&w->lx, name, c_keywords)) {
+        return;
+    }
     if (file && ends && (typed || starred || closed)) {
         note(n, h, KG_NAME_MADE | KG_NAME_TOP);
-    } else if (typed || (brace == 0 && paren > 0 && starred)) {
+    } else if (!type && (typed || (brace == 0 && paren > 0 && starred))) {
         note(n, h, KG_NAME_MADE);
     } else {
         note(n, h, KG_NAME_USED);
@@ -218,6 +239,7 @@ static void read_c(struct kg_names *n, struct kg_slice code)
     struct kg_cwalk w;
     struct kg_tok name = {.kind = KG_TOK_END}, before = name;
     int brace = 0, paren = 0;
+    bool other = false;
     kg_cwalk_init(&w, code.at, code.len);
     while (kg_cwalk_next(&w) && !n->many) {
         if (name.kind == KG_TOK_NAME) {
@@ -226,11 +248,13 @@ static void read_c(struct kg_names *n, struct kg_slice code)
         if (w.tok.kind == KG_TOK_DIRECTIVE) {
             directive(n, code.at, w.tok);
         }
+        other = other || w.tok.kind != KG_TOK_DIRECTIVE;
         before = name;
         name = w.tok;
         brace = w.brace;
         paren = w.paren;
     }
+    n->headers = n->headers && !other;
 }
 
 /* --- both --- */
@@ -280,6 +304,9 @@ bool kg_names_need(const struct kg_names *a, const struct kg_names *b)
 {
     if (a->many || b->many) {
         return false;
+    }
+    if (b->headers && !a->includes) {
+        return true;
     }
     for (size_t i = 0; i < KG_NAMES_SLOTS; i++) {
         if ((a->how[i] & KG_NAME_USED) && !(a->how[i] & KG_NAME_MADE)) {
