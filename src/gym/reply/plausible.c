@@ -73,7 +73,8 @@ static bool plausible_python(const char *text, size_t len)
         }
         bool odd = t.kind == KG_TOK_PUNCT && t.len == 1 && strchr("`?$!\\", text[t.at]) != NULL;
         bool strings = t.kind == KG_TOK_STRING && prev.kind == KG_TOK_STRING;
-        if (t.kind == KG_TOK_BROKEN || odd || (first && t.kind == KG_TOK_INDENT) ||
+        bool tag = first && kg_tok_is(&lx, t, "<"); /* <name> around what a model wrote */
+        if (t.kind == KG_TOK_BROKEN || odd || tag || (first && t.kind == KG_TOK_INDENT) ||
             (operand(&lx, t) && operand(&lx, prev) && !strings)) {
             return false;
         }

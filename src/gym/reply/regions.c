@@ -1,4 +1,4 @@
-/* Finds the regions of a reply between the tags <answer>, <pre> and <code>. */
+/* Finds the regions of a reply between tags such as <answer>, <pre> and <code>. */
 #include <string.h>
 #include <strings.h>
 
@@ -6,7 +6,9 @@
 
 static const struct {
     const char *name, *rule;
-} kinds[] = {{"answer", "answer-tag"}, {"pre", "pre-code"}, {"code", "code-tag"}};
+} kinds[] = {{"answer", "answer-tag"},   {"pre", "pre-code"},        {"code", "code-tag"},
+             {"solution", "answer-tag"}, {"response", "answer-tag"}, {"final", "answer-tag"},
+             {"python", "answer-tag"},   {"cpp", "answer-tag"},      {"file", "answer-tag"}};
 enum { PRE = 1, CODE = 2, KINDS = sizeof kinds / sizeof *kinds };
 
 static const char *rule_of(int kind, const char *const *open)
