@@ -90,32 +90,72 @@ static bool repair_all(struct kg_reply *r, const struct candidate *c)
     return false;
 }
 
-/* A JSON object of which exactly one string member leads to the entry. */
-static bool json_member(struct kg_reply *r, struct kg_slice text, struct kg_blocks blocks[2])
+/* The text as a JSON object, NULL if it is none. */
+static json_t *object_of(struct kg_slice text)
 {
     struct kg_slice s = kg_slice_trim(text);
     struct kg_err err;
     json_t *object = NULL;
-    if (s.len < 2 || s.at[0] != '{' || s.at[s.len - 1] != '}' ||
-        kg_json_parse(s.at, s.len, "reply", &object, &err) != KG_OK) {
+    bool braces = s.len >= 2 && s.at[0] == '{' && s.at[s.len - 1] == '}';
+    return braces && kg_json_parse(s.at, s.len, "reply", &object, &err) == KG_OK ? object : NULL;
+}
+
+/* Members are read one by one, so escapes in the text as a whole mean nothing. */
+static bool is_object(struct kg_slice text)
+{
+    json_t *object = object_of(text);
+    bool is = object != NULL;
+    json_decref(object);
+    return is;
+}
+
+/* Does the member lead to the entry? It is read as a reply. */
+static bool member(struct kg_reply *r, const json_t *value, struct kg_blocks blocks[2])
+{
+    struct kg_slice s = {json_string_value(value), json_string_length(value)};
+    if (!json_is_string(value) || !names_entry(r, s)) {
+        return false;
+    }
+    kg_buf_reset(&r->inner);
+    kg_reply_normalise(s.at, s.len, &r->inner, &r->flags);
+    return kg_reply_ladder(r, kg_slice_buf(&r->inner), 1, blocks);
+}
+
+/* Of several members that lead to the entry the one whose name says that it is the answer: others
+ * may hold drafts. */
+static bool named_member(struct kg_reply *r, const json_t *object, struct kg_blocks blocks[2])
+{
+    static const char *const names[] = {"code", "answer", "solution", "source"};
+    bool found = false;
+    uint32_t before = r->flags;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++) {
+        r->flags = before;
+        found = member(r, json_object_get(object, names[i]), blocks);
+    }
+    return found;
+}
+
+/* A JSON object of which one string member leads to the entry. */
+static bool json_member(struct kg_reply *r, struct kg_slice text, struct kg_blocks blocks[2])
+{
+    json_t *object = object_of(text);
+    if (object == NULL) {
         return false;
     }
     int members = 0, hits = 0;
     uint32_t before = r->flags, flags = 0;
     for (void *i = json_object_iter(object); i != NULL && members < MEMBERS_MAX;
          i = json_object_iter_next(object, i), members++) {
-        json_t *value = json_object_iter_value(i);
-        struct kg_slice member = {json_string_value(value), json_string_length(value)};
-        if (!json_is_string(value) || !names_entry(r, member)) {
-            continue;
-        }
-        kg_buf_reset(&r->inner);
         r->flags = before;
-        kg_reply_normalise(member.at, member.len, &r->inner, &r->flags);
-        if (kg_reply_ladder(r, kg_slice_buf(&r->inner), 1, blocks)) {
+        if (member(r, json_object_iter_value(i), blocks)) {
             hits++;
             flags = r->flags;
         }
+    }
+    if (hits > 1) {
+        r->flags = before;
+        hits = named_member(r, object, blocks);
+        flags = r->flags;
     }
     json_decref(object);
     r->flags = hits == 1 ? flags | KG_XF_JSON : before;
@@ -127,7 +167,7 @@ static bool escaped(struct kg_reply *r, struct kg_slice text, struct kg_blocks b
 {
     struct kg_buf *out = &r->work[0];
     kg_buf_reset(out);
-    if (!kg_repair_escaped(text, out)) {
+    if (is_object(text) || !kg_repair_escaped(text, out)) {
         return false;
     }
     uint32_t before = r->flags;
@@ -169,6 +209,9 @@ static bool repairs(struct kg_reply *r, struct kg_slice text, int level, struct 
     bool changes[KG_BLOCKS_MAX + KG_REGIONS_MAX + 1];
     memset(changes, 0, (size_t)(own->n + n + 1) * sizeof *changes);
     for (int pass = 0; pass < PASSES; pass++) {
+        if (pass == PASS_ESCAPED && is_object(text)) {
+            continue;
+        }
         for (int i = own->n - 1; i >= 0; i--) {
             const struct kg_block *b = &own->list[i];
             struct candidate c = {.block = b, .changes = &changes[i]};
