@@ -5,14 +5,16 @@
 #include "base/utf8.h"
 #include "gym/reply/extract_private.h"
 
+/* Soft hyphens and marks of direction are among them. */
 static bool is_zero_width(uint32_t c)
 {
-    return (c >= 0x200B && c <= 0x200D) || c == 0x2060 || c == 0xFEFF;
+    return c == 0xAD || (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
+           c == 0x2060 || c == 0xFEFF;
 }
 
 static bool is_odd_space(uint32_t c)
 {
-    return c == 0xA0 || c == 0x2007 || c == 0x202F;
+    return c == 0xA0 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x3000;
 }
 
 /* The last KG_REPLY_MAX_BYTES of text, not beginning inside a sequence. */
