@@ -129,7 +129,8 @@ bool kg_repair_is_escaped(enum kg_lang lang, struct kg_slice code);
 bool kg_repair_gutter(struct kg_slice in, struct kg_buf *out);
 bool kg_repair_escaped(struct kg_slice in, struct kg_buf *out);
 
-/* regions.c: text between HTML-like tags (<answer>, <file>, <pre>, <code>), inner and later ones first. */
+/* regions.c: text between HTML-like tags (<answer>, <file>, <pre>, <code>), inner and later ones
+ * first. */
 #define KG_REGIONS_MAX 64
 struct kg_region {
     struct kg_slice code;
