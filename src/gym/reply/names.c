@@ -207,10 +207,62 @@ static const char *const c_keywords[] = {
     "if",       "else",     "for",    "while",  "do",      "switch",   "case",          "default",
     "break",    "continue", "goto",   "sizeof", NULL};
 
+/* Where a token stands in its statement. */
+struct place {
+    bool start;   /* it is the first one */
+    bool decl;    /* the statement declares */
+    bool value;   /* behind the `=` of a declarator */
+    bool enums;   /* behind `enum` */
+    bool listing; /* between the braces of an enum */
+    int nest;     /* brackets that are open in the statement */
+};
+
+static void step(struct place *p, const struct kg_lexer *lx, struct kg_tok t, struct kg_tok before)
+{
+    static const char *const onward[] = {"else", "do", NULL};
+    if (t.kind != KG_TOK_PUNCT || t.len != 1) {
+        p->start = p->start && kg_tok_in(lx, t, onward);
+        p->enums = p->enums || kg_tok_is(lx, t, "enum");
+        return;
+    }
+    char c = lx->text[t.at];
+    bool inner = p->nest > 0 || (c == '{' && p->value);
+    bool loop = c == '(' && kg_tok_is(lx, before, "for");
+    p->start = false;
+    if (c == '{' && p->enums) {
+        *p = (struct place){.listing = true};
+    } else if (c == ';' || loop || (strchr("){}", c) != NULL && !inner)) {
+        *p = (struct place){.start = true};
+    } else if (strchr("([{", c) != NULL) {
+        p->nest++;
+    } else if (strchr(")]}", c) != NULL) {
+        p->nest -= p->nest > 0;
+    } else if ((c == '=' || c == ',') && p->nest == 0) {
+        p->value = c == '=';
+    }
+    p->enums = p->enums && strchr("(=", c) == NULL;
+}
+
+/* How the token is made that stands behind `,` or `*` in a declaration, or in an enum; 0: it is
+ * not. No statement of use begins with two names, or with a product. */
+static int declared(struct place *p, const struct kg_cwalk *w, struct kg_tok t,
+                    struct kg_tok before, int brace, int paren)
+{
+    static const char *const control[] = {"return", "else", "case", "goto", "do", "sizeof", NULL};
+    bool two =
+        t.kind == KG_TOK_NAME && (w->tok.kind == KG_TOK_NAME || kg_tok_is(&w->lx, w->tok, "*"));
+    p->decl = p->decl || (p->start && two && !kg_tok_in(&w->lx, t, control));
+    bool comma = kg_tok_is(&w->lx, before, ",");
+    bool listed = p->listing && (comma || kg_tok_is(&w->lx, before, "{"));
+    bool more = p->decl && p->nest == 0 && !p->value && (comma || kg_tok_is(&w->lx, before, "*"));
+    bool file = listed ? brace == 1 : brace == 0 && paren == 0;
+    return !listed && !more ? 0 : file ? KG_NAME_MADE | KG_NAME_TOP : KG_NAME_MADE;
+}
+
 /* A name with another one before it is declared, but not a type behind `const`; one before `(`,
  * `=`, `[` or `;` at file scope is a function, an object or a type. */
 static void name_of_c(struct kg_names *n, const struct kg_cwalk *w, struct kg_tok name,
-                      struct kg_tok before, struct kg_tok after, int brace, int paren)
+                      struct kg_tok before, struct kg_tok after, int brace, int paren, int made)
 {
     static const char *const no_type[] = {"return", "else", "case", "goto", "sizeof", NULL};
     bool typed = before.kind == KG_TOK_NAME && !kg_tok_in(&w->lx, before, no_type);
@@ -222,11 +274,14 @@ static void name_of_c(struct kg_names *n, const struct kg_cwalk *w, struct kg_to
     bool closed = before.kind == KG_TOK_PUNCT && w->lx.text[before.at] == '}';
     bool type = kg_tok_in(&w->lx, before, c_before_type) &&
                 (after.kind == KG_TOK_NAME || kg_tok_is(&w->lx, after, "*"));
-    if (kg_tok_in(&w->lx, name, c_keywords)) {
+    if (kg_tok_in(&w->lx, name, c_keywords) || kg_tok_is(&w->lx, before, ".") ||
+        kg_tok_is(&w->lx, before, "->")) {
         return;
     }
     if (file && ends && (typed || starred || closed)) {
         note(n, h, KG_NAME_MADE | KG_NAME_TOP);
+    } else if (made != 0) {
+        note(n, h, made);
     } else if (!type && (typed || (brace == 0 && paren > 0 && starred))) {
         note(n, h, KG_NAME_MADE);
     } else {
@@ -238,12 +293,17 @@ static void read_c(struct kg_names *n, struct kg_slice code)
 {
     struct kg_cwalk w;
     struct kg_tok name = {.kind = KG_TOK_END}, before = name;
+    struct place place = {.start = true};
     int brace = 0, paren = 0;
     bool other = false;
     kg_cwalk_init(&w, code.at, code.len);
     while (kg_cwalk_next(&w) && !n->many) {
+        int made = declared(&place, &w, name, before, brace, paren);
         if (name.kind == KG_TOK_NAME) {
-            name_of_c(n, &w, name, before, w.tok, brace, paren);
+            name_of_c(n, &w, name, before, w.tok, brace, paren, made);
+        }
+        if (name.kind != KG_TOK_DIRECTIVE && name.kind != KG_TOK_END) {
+            step(&place, &w.lx, name, before);
         }
         if (w.tok.kind == KG_TOK_DIRECTIVE) {
             directive(n, code.at, w.tok);
