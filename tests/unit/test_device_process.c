@@ -196,7 +196,7 @@ static void requests_are_checked_field_by_field(void **state)
     REFUSED(KG_DJM_MOVE, r.in_bytes = KG_DJM_FAR + KG_TWIRE_ALIGN, "a case cannot be moved so far");
     REFUSED(KG_DJM_RUN, r.timed = 2, "a flag is neither 0 nor 1");
     REFUSED(KG_DJM_COMPARE, r.probe = 2, "a flag is neither 0 nor 1");
-    REFUSED(KG_DJM_SELF, r.ask.how = 8, "no such way to ask");
+    REFUSED(KG_DJM_SELF, r.ask.how = 16, "no such way to ask");
     REFUSED(KG_DJM_RUN, r.keep = KG_DJ_SIDES, "no such side");
     REFUSED(KG_DJM_COMPARE, r.tolerance = -1, "a tolerance out of range, or where none belongs");
     REFUSED(KG_DJM_COMPARE, r.tolerance = NAN, "a tolerance out of range, or where none belongs");
