@@ -130,9 +130,9 @@ def _amount(draw, k, unit, large):
     return -v if below else v
 
 
-def _touched(one, other, kinds, seed, large):
-    """A copy with a few values of moderate to large magnitude, at places that are not always the
-    same; of a symmetric matrix, at both of a pair."""
+def _touched(one, other, kinds, seed, large, odd):
+    """A copy with a few values of moderate to large magnitude, at odd or at even places that are
+    not always the same; of a symmetric matrix, at both of a pair."""
     free = ~_stays(one, other)
     places = free.reshape(-1).nonzero().reshape(-1)
     copy = one.clone(memory_format=torch.contiguous_format)
@@ -142,7 +142,9 @@ def _touched(one, other, kinds, seed, large):
     unit = float(one[free].abs().max())
     positive = _positive_diagonal(one, other, free)
     flat, n = copy.view(-1), copy.shape[-1]
-    for k in range(min(3 + int(_coin(draw)), -(-places.numel() // 8))):
+    few = -(-places.numel() // 8)
+    places = places[places % 2 == int(odd)] if bool((places % 2 == int(odd)).any()) else places
+    for k in range(min(3 + int(_coin(draw)), few)):
         at = int(places[int(_number(draw, 0, places.numel()))])
         value = _amount(draw, k, unit, large)
         value = max(-HALF_MOST, min(HALF_MOST, value)) if one.dtype == torch.float16 else value
@@ -234,7 +236,7 @@ def _changed(law, one, other, kinds, seed, chosen, terms):
     if not set(kinds) <= WITHIN:
         return _scaled(law, one, other, seed)
     if law in TOUCHES:
-        return _touched(one, other, kinds, seed, chosen)
+        return _touched(one, other, kinds, seed, chosen, law == "touched-elsewhere")
     if law == "raised":
         return _raised(one, other, seed)
     return _filled(law, one, other, kinds, seed, chosen, terms)

@@ -523,8 +523,8 @@ static void parts_are_uneven(void **state)
     close_state();
 }
 
-/* Three or four elements of either sign, at random places; the key tells which. Large: one of them
- * is, and is positive. */
+/* Three or four elements of either sign, at random places, odd or even; the key tells which. Large:
+ * one of them is, and is positive. */
 static void few_elements_are_touched(void **state)
 {
     (void)state;
@@ -537,13 +537,14 @@ static void few_elements_are_touched(void **state)
         const struct kg_dj_case *c = s->cases[0];
         const float *x = (const float *)(uintptr_t)(c->block + c->leaf[0].offset);
         memcpy(before, x, sizeof before);
-        req.law = (struct kg_dj_law){.key = {{key, 1}}, .a = 3, .b = (double)(key % 2)};
+        req.law = (struct kg_dj_law){.key = {{key, key / 2}}, .a = 3, .b = (double)(key % 2)};
         assert_int_equal(serve(KG_DJM_TOUCH), KG_OK);
         int changed = 0, up = 0, down = 0, large = 0;
         for (int i = 0; i < ROWS * COLS; i++) {
             if (x[i] != before[i]) {
                 float size = fabsf(x[i]);
                 assert_true(size >= 6 && (size <= 192 || (key % 2 && size >= 384 && size <= 3072)));
+                assert_int_equal(i % 2, key / 2 % 2);
                 changed++;
                 large += size > 192;
                 up += x[i] > 0;

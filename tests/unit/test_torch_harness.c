@@ -401,6 +401,19 @@ static void launches_ahead_of_the_release(void **state)
         " [\"anew\", \"bind\", \"release\", \"call\", \"put\", \"wait\", 0], 3]");
 }
 
+/* Where an input has structure, too, each of both laws has places of its own. */
+static void touched_places(void **state)
+{
+    (void)state;
+    expect("from kgym_harness import keeping\n"
+           "one, other = (torch.rand(64, 64).tril() for _ in range(2))\n"
+           "def places(law):\n"
+           "    return {int(at) % 2 for seed in range(20) for at in (keeping._changed(\n"
+           "        law, one, other, ['zeros'], seed, True, 1) != one).view(-1).nonzero()}\n"
+           "print(json.dumps([list(places(law)) for law in ('touched', 'touched-elsewhere')]))\n",
+           "[[0], [1]]");
+}
+
 /* What the broker is told of an exception: its status, whose memory is exhausted, and whether the
  * error is the device's. By class; by words only where an allocator has no class. */
 static const struct {
@@ -608,6 +621,7 @@ int main(void)
         cmocka_unit_test(streams_take_turns),
         cmocka_unit_test(too_much_is_given_back),
         cmocka_unit_test(launches_ahead_of_the_release),
+        cmocka_unit_test(touched_places),
         cmocka_unit_test(classes_of_exceptions),
         cmocka_unit_test(strides_of_a_move),
         cmocka_unit_test(where_inputs_are_drawn),

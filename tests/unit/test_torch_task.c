@@ -540,6 +540,8 @@ static void near_laws(void **state)
         assert_true(kg_tplan_made(d, 0, KG_TL_TOUCHED, k, false, &law));
         assert_true(law.a == 0 && law.b == 1);
         assert_true(kg_tplan_gentle(kg_tplan_gently(k, true)));
+        assert_int_equal(kg_tplan_touch_key(k, KG_TL_TOUCHED).w[1] % 2, 0);
+        assert_int_equal(kg_tplan_touch_key(k, KG_TL_ELSEWHERE).w[1] % 2, 1);
         assert_false(kg_tplan_gentle(kg_tplan_gently(k, false)));
     }
     assert_true(least > 0.124 && least < 0.2 && most > 40 && most <= 64);

@@ -191,9 +191,10 @@ enum kg_code kg_dj_case_edit_drawn(struct kg_dj *j, int id, int at, int port, st
                                    struct kg_err *err) KG_MUST_USE;
 
 /* Changes a few elements of the floating master `at`, which has values: 3 or 4, but at most one in
- * eight, at places that the key chooses. Their magnitudes are 2 to 64 units, of both signs; large:
- * the first is 128 to 1024 units, or of 1 where the unit is less. Half types hold at most 3e4.
- *   unit  > 0: the largest magnitude of the tensor's usual values */
+ * eight, at places that the key chooses, all odd or all even as its last bit says. Their magnitudes
+ * are 2 to 64 units, of both signs; large: the first is 128 to 1024 units, or of 1 where the unit
+ * is less. Half types hold at most 3e4. unit is above 0: the largest magnitude of the tensor's
+ * usual values. */
 enum kg_code kg_dj_case_touch(struct kg_dj *j, int id, int at, struct kg_key key, double unit,
                               bool large, struct kg_err *err) KG_MUST_USE;
 

@@ -37,6 +37,13 @@ static uint64_t how_many(struct kg_rng *r, uint64_t n)
     return want < most ? want : most;
 }
 
+/* Odd places, or even ones: whoever looks at each 64th element sees nothing of one of them. */
+static uint64_t place_in(struct kg_rng *r, uint64_t n, bool odd)
+{
+    uint64_t places = odd ? n / 2 : n - n / 2;
+    return places > 0 ? 2 * kg_rng_below(r, places) + odd : 0;
+}
+
 enum kg_code kg_dj_do_touch(struct kg_dj_state *s, const struct kg_djm_req *req, struct kg_err *err)
 {
     struct kg_dj_case *c;
@@ -58,7 +65,7 @@ enum kg_code kg_dj_do_touch(struct kg_dj_state *s, const struct kg_djm_req *req,
     kg_rng_init(&r, req->law.key, TOUCH + (uint64_t)at);
     uint64_t left = how_many(&r, n);
     for (uint64_t i = 0; i < left; i++) {
-        uint64_t raw = 0, place = kg_tleaf_at(l, kg_rng_below(&r, n));
+        uint64_t raw = 0, place = kg_tleaf_at(l, place_in(&r, n, req->law.key.w[1] & 1));
         double v = amount(&r, &req->law, i);
         bool half = dtype == KG_TD_F16;
         kg_dj_store(dtype, &raw, 0, half ? kg_dj_clamp(v, -KG_DJ_HALF_MOST, KG_DJ_HALF_MOST) : v);

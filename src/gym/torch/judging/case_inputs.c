@@ -48,9 +48,10 @@ static enum kg_code fill_one(struct kg_worker *w, struct kg_tinstance *s, const 
     enum kg_code code = made_by_judge(s, c, at, &law)
                             ? kg_dj_case_fill(judge, c->id, (int)at, &law, err)
                             : kg_dj_case_adopt(judge, c->id, (int)at, s->ref.port, (int)at, err);
-    return code == KG_OK && unit > 0 ? kg_dj_case_touch(judge, c->id, (int)at, c->key, unit,
-                                                        !kg_tplan_gentle(c->key), err)
-                                     : code;
+    return code == KG_OK && unit > 0
+               ? kg_dj_case_touch(judge, c->id, (int)at, kg_tplan_touch_key(c->key, c->law), unit,
+                                  !kg_tplan_gentle(c->key), err)
+               : code;
 }
 
 /* The masters: drawn by the reference, those that a law makes filled by the judge. */

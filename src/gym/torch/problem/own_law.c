@@ -121,6 +121,12 @@ struct kg_key kg_tplan_gently(struct kg_key key, bool gentle)
     return key;
 }
 
+struct kg_key kg_tplan_touch_key(struct kg_key key, enum kg_tlaw law)
+{
+    key.w[1] = (key.w[1] & ~(uint64_t)1) | (law == KG_TL_ELSEWHERE);
+    return key;
+}
+
 double kg_tplan_touch_unit(const struct kg_task_desc *d, size_t at, enum kg_tlaw law)
 {
     const struct kg_tstats *s = &d->input[at].stats;

@@ -17,6 +17,8 @@ bool kg_tplan_touches(enum kg_tlaw law);
 bool kg_tplan_gentle(struct kg_key key);
 /* The key as one of a gentle `touched`, or not. */
 struct kg_key kg_tplan_gently(struct kg_key key, bool gentle);
+/* The key by which the judge touches an input. Each of both laws has places of its own. */
+struct kg_key kg_tplan_touch_key(struct kg_key key, enum kg_tlaw law);
 /* What the judge touches input `at` by (kg_dj_case_touch); 0: it does not. */
 double kg_tplan_touch_unit(const struct kg_task_desc *d, size_t at, enum kg_tlaw law);
 

@@ -81,7 +81,8 @@ static enum kg_code fill_one(struct kg_tpairs *s, size_t i, struct kg_key key, s
             ? kg_dj_case_fill(judge, CASE, (int)i, &law, err)
             : kg_dj_case_adopt(judge, CASE, (int)i, s->instance->ref.port, (int)i, err);
     return code == KG_OK && unit > 0
-               ? kg_dj_case_touch(judge, CASE, (int)i, key, unit, !kg_tplan_gentle(key), err)
+               ? kg_dj_case_touch(judge, CASE, (int)i, kg_tplan_touch_key(key, s->law), unit,
+                                  !kg_tplan_gentle(key), err)
                : code;
 }
 
