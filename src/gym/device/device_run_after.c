@@ -30,7 +30,8 @@ static enum kg_code look(struct kg_dj_state *s, const struct kg_dj_command *k,
     struct kg_tleaf leaf[KG_TWIRE_LEAVES];
     uint32_t laid = kg_dj_laid(&k->claims, s->dev.pooled, leaf);
     /* calls allocate everywhere in an OUT that is not divided, beside copies too */
-    bool free = s->dev.pooled && k->port->out_below == 0, inputs = k->moves && !s->dev.sealed;
+    bool free = s->dev.pooled && k->port->out_below == 0;
+    bool inputs = k->moves && k->c != NULL && !s->dev.sealed;
     int bad;
     size_t nzones = k->answers && !free ? kg_dj_zones(leaf, laid, k->poisoned, zone) : 0;
     for (size_t i = 0; i < nzones; i++) {
