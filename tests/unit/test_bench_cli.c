@@ -194,6 +194,7 @@ static void test_killed_at_any_moment_it_goes_on(void **state)
         rig_finish(pid);
         note_stored("killed");
     }
+    kg_rng_deinit(&rng);
     rig_expect(0, RUN "killed --parallel 2", server.port);
     rig_says("12/12");
     note_stored("killed");
