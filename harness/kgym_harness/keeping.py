@@ -143,7 +143,8 @@ def _touched(one, other, kinds, seed, large, odd):
     positive = _positive_diagonal(one, other, free)
     flat, n = copy.view(-1), copy.shape[-1]
     few = -(-places.numel() // 8)
-    places = places[places % 2 == int(odd)] if bool((places % 2 == int(odd)).any()) else places
+    half = places[places % 2 == int(odd)]
+    places = half if half.numel() > 0 else places
     for k in range(min(3 + int(_coin(draw)), few)):
         at = int(places[int(_number(draw, 0, places.numel()))])
         value = _amount(draw, k, unit, large)
