@@ -68,6 +68,7 @@ class Cuda:
         self.pool, self.where, self.called, self.met = self._arena(), (), set(), set()
         self.first = None  # a pool of one call
         self.fresh = True
+        self.greedy = None  # a pool of calls that take more than the usual one
         probe.look_with("kg_probe_cuda_wait")
 
     def _stream(self):
@@ -138,13 +139,20 @@ class Cuda:
         allows. What a call takes may be kept where there is room: taking it from the device again
         takes 0.1 ms for each block, and a module whose state changes is called as if for the first
         time whenever it is timed. What the pool over OUT has taken for the next call is not such
-        memory: a reference, whose calls have used that pool, gave back all else at each call."""
-        kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
-        kept -= sum(self._taken())
-        if kept > max(MUCH, self.block.may_keep):
+        memory: a reference, whose calls have used that pool, gave back all else at each call. The
+        usual call needs its memory more often than others need theirs."""
+        most = max(MUCH, self.block.may_keep)
+        if self.greedy is not None and self._kept() > most:
+            self.greedy = None
+        if self._kept() > most:
             torch.cuda.empty_cache()
 
     def _taken(self):
+    def _kept(self):
+        """Bytes that PyTorch keeps for later calls."""
+        kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
+        return kept - sum(self._taken())
+
         """Bytes that PyTorch has from OUT, and through the same allocator from elsewhere."""
         used = (c.c_uint64(), c.c_uint64())
         self.lib.kg_out_used(c.byref(used[0]), c.byref(used[1]))
@@ -221,16 +229,17 @@ class Cuda:
     def around_call(self, wide, usual=True):
         """A context around a call: where its memory comes from. First calls on stream 0 use
         PyTorch's own memory, which may be kept. First calls on other streams use a pool that is
-        given back; so do calls that take more than the usual one (in double, or rounded otherwise)
-        where PyTorch keeps what the usual one takes."""
+        given back. Calls that take more than the usual one (in double, or rounded otherwise) have
+        a pool of their own where PyTorch keeps what the usual one takes. It lives from call to
+        call: to take memory from the device is slow while others make contexts there."""
         self.fresh = True
         apart = not usual and self.pool is not None and self.moves and self.block.may_keep > 0
         if wide:
             self._put_aside()
         if apart:
             self._on(0)
-            self.first = torch.cuda.MemPool()
-            return torch.cuda.use_mem_pool(self.first)
+            self.greedy = torch.cuda.MemPool() if self.greedy is None else self.greedy
+            return torch.cuda.use_mem_pool(self.greedy)
         if self.pool is None or wide:
             self._on(0)
             return contextlib.nullcontext()
