@@ -336,6 +336,8 @@ def describe(subject, request, seed):
     host, subject.first_draw = subject.first_draw, None
     small = None
     if fast and run and not host and not subject.compat:
+        host = smaller.drawn(subject, seed, LARGE)
+    if fast and run and not host and not subject.compat:
         small, wants = _smaller(subject, request.get("consts"), seed)
     if small is None:
         host = host or subject.draw(seed)

@@ -1,9 +1,11 @@
 """A smaller shape of the same problem: one of its constants is set to a smaller value. Where inputs
 take gigabytes, draws of a smaller shape show as well where they may be made (draws.py)."""
 
+import math
 import time
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from . import draws, module, values
 
@@ -12,6 +14,56 @@ ROOTS = (1, 2, 3)  # inputs are matrices of this size, or blocks: their elements
 LEAST = 2  # value of a constant
 MOST = 8  # constants that are tried, the largest first
 SECONDS = 3  # of looking for one: a file may take long to execute
+
+
+MAKES = {torch.arange, torch.empty, torch.eye, torch.full, torch.linspace, torch.normal, torch.ones,
+         torch.rand, torch.randint, torch.randn, torch.randperm, torch.zeros}
+
+
+class _Much(BaseException):  # a problem may catch an Exception, and go on otherwise
+    """A draw makes more elements than it may."""
+
+
+class _Counting(TorchFunctionMode):
+    """Stops whoever makes more than so many elements, mostly before they are made."""
+
+    def __init__(self, most):
+        super().__init__()
+        self.left = most
+
+    def _take(self, n):
+        self.left -= n
+        if self.left < 0:
+            raise _Much()
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func not in MAKES:
+            return func(*args, **kwargs)
+        asked = _asked(args, kwargs)
+        self._take(asked)
+        made = func(*args, **kwargs)
+        self._take(max(0, made.numel() - asked))
+        return made
+
+
+def _asked(args, kwargs):
+    """How many elements torch.randn and the like are asked for; about, of the others."""
+    for size in (kwargs.get("size"), *args):
+        if isinstance(size, (tuple, list)):
+            return math.prod(size)
+    return math.prod(n for n in args if isinstance(n, int)) if args else 0
+
+
+def drawn(subject, seed, most):
+    """subject.draw(seed); None where this makes more than so many elements. To ask for sizes alone
+    costs more than a small draw: PyTorch imports seconds of Python for it."""
+    counting = _Counting(most)
+    try:
+        with counting:
+            return subject.draw(seed)
+    except _Much:
+        return None
 
 
 def _again(subject, consts):

@@ -522,7 +522,8 @@ static const char place_of[] =
     "                '    def forward(self, *x):\\n        return x[0] * 2\\n'\n"
     "                'by = iter([1, 4, 7, 10, 13, 16, 19, 22, 25])\\n'\n"
     "                'def get_inputs():\\n'\n"
-    "                '    there = torch._C._len_torch_function_stack() > 0\\n'\n"
+    "                '    there = there = any(type(m).__name__ == \\'DeviceContext\\' for m in '\n"
+    "                'torch.overrides._get_current_function_mode_stack())\\n'\n"
     "                '    ' + inputs + '\\n')\n"
     "    made = module.Subject('p.py', 'Model', 'reference', torch.device('cpu'))\n"
     "    made.execute()\n"
@@ -588,16 +589,29 @@ static const char smaller_of[] =
     "                '    def forward(self, *x):\\n        return x[0] * 2\\n'\n"
     "                'here = lambda n: builtins.log.count((False, n))\\n'\n"
     "                'def get_inputs():\\n'\n"
-    "                '    there = torch._C._len_torch_function_stack() > 0\\n'\n"
+    "                '    there = there = any(type(m).__name__ == \\'DeviceContext\\' for m in '\n"
+    "                'torch.overrides._get_current_function_mode_stack())\\n'\n"
+    "                '    got = ' + inputs + '\\n'\n"
     "                '    builtins.log.append((there, N))\\n'\n"
-    "                '    return ' + inputs + '\\n')\n"
+    "                '    return got\\n')\n"
     "    made = module.Subject('p.py', 'Model', 'reference', torch.device('cpu'))\n"
     "    made.execute()\n"
     "    with torch.no_grad():\n"
     "        found = describe.describe(made, {'fast': True}, 1)\n"
     "    sizes = {i['shape'][0] for i in found['inputs']}\n"
     "    assert sizes <= {512, 8, 1}, sizes\n"
-    "    return [found['fast'], (False, 512) in builtins.log]\n";
+    "    return [found['fast'], (False, 512) in builtins.log]\n"
+    "def drawn(inputs, most):\n"
+    "    with open('p.py', 'w') as f:\n"
+    "        f.write('import torch\\nModel, log = torch.nn.Module, []\\ndef get_inputs():\\n'\n"
+    "                '    try:\\n        made = ' + inputs + '\\n'\n"
+    "                '    except Exception:\\n        made = [torch.rand(1)]\\n'\n"
+    "                '    log.append(0)\\n    return made\\n')\n"
+    "    made = module.Subject('p.py', 'Model', 'reference', torch.device('cpu'))\n"
+    "    made.execute()\n"
+    "    found = smaller.drawn(made, 1, most)\n"
+    "    assert (found is None) == (made.template is None) == (made.source.module.log == [])\n"
+    "    return found is not None\n";
 
 /* Where there is much to draw, nothing of that size is drawn on the CPU if a smaller shape shows
  * the same: [is it drawn there, was it drawn here at its own shape]. */
@@ -605,7 +619,7 @@ static const struct asked smaller[] = {
     {"ask('[torch.rand(N, 64)]')", "[true,false]"},
     {"ask('[torch.rand(N, N)]')", "[true,false]"},
     {"ask('[torch.randn(N, 64).tril(), torch.randint(0, 9, (N,))]')", "[true,false]"},
-    {"ask('[torch.rand(N, 64) ** (5 if there or here(N) > 1 else 9)]')", "[true,false]"},
+    {"ask('[torch.rand(N, 64) ** (5 if there or here(N) > 0 else 9)]')", "[true,false]"},
     {"ask('[torch.rand(N, 64) * (1 if there else 0.5)]')", "[false,true]"},
     {"ask('[torch.rand(64, N).t() if there else torch.rand(N, 64)]')", "[true,true]"},
     {"ask('[torch.rand(N, 64)] if N == 512 else 1 / 0')", "[true,true]"},  /* no other shape */
@@ -615,10 +629,24 @@ static const struct asked smaller[] = {
     {"ask('[torch.rand(8, 64)]')", "[true,true]"}, /* little */
 };
 
+/* [is a draw made that may have so many elements] */
+static const struct asked counted[] = {
+    {"drawn('[torch.rand(8, 8)]', 64)", "true"},
+    {"drawn('[torch.rand(8, 8)]', 63)", "false"},
+    {"drawn('[torch.rand((8, 8)), torch.randn(4)]', 68)", "true"},
+    {"drawn('[torch.rand((8, 8)), torch.randn(4)]', 67)", "false"},
+    {"drawn('[torch.randint(0, 1000, (8, 8))]', 64)", "true"},
+    {"drawn('[torch.randint(0, 1000, size=(8, 9))]', 64)", "false"},
+    {"drawn('[torch.eye(9)]', 80)", "false"}, /* known when it is made */
+    {"drawn('[torch.arange(7, 9), torch.linspace(0, 1, 5)]', 68)", "true"},
+    {"drawn('[torch.rand(1 << 40)]', 1 << 26)", "false"}, /* stopped before */
+};
+
 static void smaller_shapes_show_it(void **state)
 {
     (void)state;
     expect_each(smaller_of, smaller, sizeof smaller / sizeof *smaller);
+    expect_each(smaller_of, counted, sizeof counted / sizeof *counted);
 }
 
 int main(void)
