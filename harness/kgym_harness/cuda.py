@@ -42,7 +42,7 @@ def prepare(connections):
 class Cuda:
     aside = False  # the pool was given back for a call in double
 
-    def __init__(self, probe, block, device):
+    def __init__(self, probe, block, device, made):
         self.device, self.lib = device, probe.lib
         self.lib.kg_probe_cuda_error.restype = c.c_char_p
         self.lib.kg_probe_cuda_null.argtypes = [c.c_void_p]
@@ -55,6 +55,7 @@ class Cuda:
         self.lib.kg_out_used.argtypes = [c.c_void_p, c.c_void_p]
         torch.cuda.set_device(device)
         torch.empty(1, device=device)  # the context, as PyTorch makes it
+        made()
         self._warm_context()
         self.nothing, self.leaves = torch.empty(0, device=device), (wire.Leaf * 1)()
         self.input, self.output = self._attach(block)
@@ -67,8 +68,8 @@ class Cuda:
         self.block, self.used, self.below = block, block.out_bytes, block.out_below
         self.pool, self.where, self.called, self.met = self._arena(), (), set(), set()
         self.first = None  # a pool of one call
-        self.fresh = True
         self.greedy = None  # a pool of calls that take more than the usual one
+        self.fresh = True
         probe.look_with("kg_probe_cuda_wait")
 
     def _stream(self):
@@ -147,12 +148,12 @@ class Cuda:
         if self._kept() > most:
             torch.cuda.empty_cache()
 
-    def _taken(self):
     def _kept(self):
         """Bytes that PyTorch keeps for later calls."""
         kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         return kept - sum(self._taken())
 
+    def _taken(self):
         """Bytes that PyTorch has from OUT, and through the same allocator from elsewhere."""
         used = (c.c_uint64(), c.c_uint64())
         self.lib.kg_out_used(c.byref(used[0]), c.byref(used[1]))

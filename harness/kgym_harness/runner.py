@@ -46,7 +46,7 @@ class Runner:
         if self.device.type == "cuda":
             self.sharing = building.DeviceSharing(self.probe, self.wire, self.base)
             self.sharing.wrap_triton()
-            return cuda.Cuda(self.probe, self.wire, self.device)
+            return cuda.Cuda(self.probe, self.wire, self.device, self.sharing.next_turn)
         return host.Host(self.probe, self.wire, self.device)
 
     # Commands. Each returns a reply (a dict or None); tensors go through self._put. Commands of

@@ -1,5 +1,8 @@
 /* Python runners: what they answer, and how their calls move tensors. */
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "tests/unit/torch_rig.h"
 
@@ -101,6 +104,57 @@ static void test_a_runner_waits_until_it_may_boot(void **state)
     subject_close(&s);
     subject_begin(&s, "x = 1\n", rig_limits(), 0);
     subject_close(&s);
+}
+
+/* Starts as a runner with a GPU does. */
+static pid_t make_context(struct kg_twire *w)
+{
+    atomic_store(&w->state, KG_TS_BOOT);
+    atomic_store(&w->building, KG_TB_WAITS);
+    pid_t pid = fork();
+    while (pid == 0 && atomic_load(&w->building) != KG_TB_NONE) {
+        usleep(1000);
+    }
+    if (pid == 0) {
+        atomic_store(&w->building, KG_TB_WAITS); /* the context is made */
+        while (atomic_load(&w->building) != KG_TB_NONE) {
+            usleep(1000);
+        }
+        atomic_store(&w->state, KG_TS_READY);
+        while (true) {
+            pause();
+        }
+    }
+    return pid;
+}
+
+/* A runner with a GPU waits twice: before its context, and behind it. Who does not ask for the
+ * second does not notice it. */
+static void test_a_context_comes_before_the_rest(void **state)
+{
+    (void)state;
+    struct kg_err err = KG_ERR_INIT;
+    struct kg_twire *w =
+        mmap(NULL, sizeof *w, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(w != MAP_FAILED);
+    for (int asks = 0; asks < 2; asks++) {
+        pid_t pid = make_context(w);
+        struct kg_pyrunner r = {.wire = w, .boot_ns = 5 * SECOND, .makes_context = true};
+        r.sandbox.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        assert_true(pid > 0 && r.sandbox.pidfd >= 0);
+        if (asks) {
+            assert_int_equal(kg_pyrunner_has_context(&r, &err), KG_OK);
+            usleep(50000);
+            assert_int_equal(atomic_load(&w->building), KG_TB_WAITS);
+            assert_int_equal(atomic_load(&w->state), KG_TS_BOOT);
+        }
+        assert_int_equal(kg_pyrunner_ready(&r, &err), KG_OK);
+        assert_int_equal(atomic_load(&w->state), KG_TS_READY);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        close(r.sandbox.pidfd);
+    }
+    munmap(w, sizeof *w);
 }
 
 static void test_a_call_that_is_announced_waits_for_its_release(void **state)
@@ -889,6 +943,7 @@ int main(void)
         cmocka_unit_test(test_a_zygote_says_what_it_has),
         cmocka_unit_test(test_load_build_state_and_call),
         cmocka_unit_test(test_a_runner_waits_until_it_may_boot),
+        cmocka_unit_test(test_a_context_comes_before_the_rest),
         cmocka_unit_test(test_a_call_that_is_announced_waits_for_its_release),
         cmocka_unit_test(test_a_description_says_what_the_task_is),
         cmocka_unit_test(test_a_description_says_what_calls_change),

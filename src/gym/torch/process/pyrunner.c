@@ -97,6 +97,12 @@ static bool ended(const struct kg_pyrunner *r)
     return poll(&p, 1, 0) > 0;
 }
 
+static void let_on(struct kg_pyrunner *r)
+{
+    atomic_store(&r->wire->building, KG_TB_NONE);
+    syscall(SYS_futex, &r->wire->building, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 void kg_pyrunner_go(struct kg_pyrunner *r)
 {
     if (r->told) {
@@ -104,14 +110,18 @@ void kg_pyrunner_go(struct kg_pyrunner *r)
     }
     r->told = true;
     r->boot_until_ns = kg_clock_ns() + r->boot_ns;
-    atomic_store(&r->wire->building, KG_TB_NONE);
-    syscall(SYS_futex, &r->wire->building, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    let_on(r);
 }
 
-enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err)
+static bool is_ready(const struct kg_pyrunner *r)
 {
-    kg_pyrunner_go(r);
-    while (atomic_load_explicit(&r->wire->state, memory_order_acquire) != KG_TS_READY) {
+    return atomic_load_explicit(&r->wire->state, memory_order_acquire) == KG_TS_READY;
+}
+
+/* Until it has made its context, or is READY. */
+static enum kg_code await_start(struct kg_pyrunner *r, bool context, struct kg_err *err)
+{
+    while (!is_ready(r) && !(context && atomic_load(&r->wire->building) == KG_TB_WAITS)) {
         bool cancelled = r->cancelled != NULL && *r->cancelled;
         if (cancelled) {
             kg_pyrunner_stop(r);
@@ -126,9 +136,28 @@ enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err)
                            dead ? "ended" : "hung", n, o->head);
         }
         struct timespec t = {0, 2000000};
-        syscall(SYS_futex, &r->wire->state, FUTEX_WAIT, KG_TS_BOOT, &t, NULL, 0);
+        if (context) {
+            syscall(SYS_futex, &r->wire->building, FUTEX_WAIT, KG_TB_NONE, &t, NULL, 0);
+        } else {
+            syscall(SYS_futex, &r->wire->state, FUTEX_WAIT, KG_TS_BOOT, &t, NULL, 0);
+        }
     }
     return KG_OK;
+}
+
+enum kg_code kg_pyrunner_has_context(struct kg_pyrunner *r, struct kg_err *err)
+{
+    kg_pyrunner_go(r);
+    return r->makes_context ? await_start(r, true, err) : KG_OK;
+}
+
+enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err)
+{
+    if (kg_pyrunner_has_context(r, err) != KG_OK) {
+        return err->code;
+    }
+    let_on(r);
+    return await_start(r, false, err);
 }
 
 enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
@@ -142,6 +171,7 @@ enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spe
     if (code == KG_OK) {
         code = launch(z, spec, out, err);
     }
+    out->makes_context = z->spec.cuda;
     out->boot_ns = z->spec.cuda ? BOOT_GPU_NS : BOOT_NS;
     if (code != KG_OK) {
         kg_pyrunner_stop(out);

@@ -66,6 +66,7 @@ struct kg_pyrunner {
     int tmp; /* descriptor + 1 of its /tmp, until kg_pyrunner_stop; 0: it has none of its own */
     uint64_t in_bytes;              /* size of IN on the CPU */
     bool told;                      /* kg_pyrunner_go */
+    bool makes_context;             /* it has a GPU */
     int64_t boot_ns, boot_until_ns; /* from then on; it must be READY by then */
     /* Claims about its death, complete after kg_pyrunner_stop. */
     uint32_t fault_signal, fault_write;
@@ -74,13 +75,16 @@ struct kg_pyrunner {
 
 /* Forked in two parts; KG_E_HOST or, of a zygote that died, KG_E_GYM: start another. Until READY no
  * code of the candidate has run. After the first part it is confined, has not touched a device, and
- * waits; after the second it goes on to READY by itself (on a GPU it makes its context), while the
- * caller does something else; the third waits for that, and is the second where that was left out.
+ * waits; after the second it goes on to READY by itself, while the caller does something else; the
+ * last waits for that, and is the second where that was left out. On a GPU it makes its context
+ * first, which disturbs others, and waits until the last lets it do the rest; the third waits for
+ * the context.
  * The source file is shown to it from the first on, and read at LOAD only: until that it may be
- * empty, and is then written in place. What is not READY in time is stopped by the third. */
+ * empty, and is then written in place. What is not READY in time is stopped by the last two. */
 enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spec *spec,
                                struct kg_pyrunner *out, struct kg_err *err) KG_MUST_USE;
 void kg_pyrunner_go(struct kg_pyrunner *r);
+enum kg_code kg_pyrunner_has_context(struct kg_pyrunner *r, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err) KG_MUST_USE;
 /* Continues a runner that kg_sandbox_freeze stopped; kg_pyrunner_ask does it by itself. */
 void kg_pyrunner_wake(struct kg_pyrunner *r);

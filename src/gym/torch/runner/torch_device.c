@@ -47,9 +47,16 @@ enum kg_code kg_torch_device_acquire(struct kg_worker *w, struct kg_lease *l, st
     return code;
 }
 
+enum kg_code kg_torch_device_request(struct kg_worker *w, struct kg_lease *l, struct kg_err *err)
+{
+    enum kg_code code = kg_lease_share(kg_torch_of(w)->device, l, w->cancelled, err);
+    kg_torch_of(w)->judge.held = code == KG_OK;
+    return code;
+}
+
 void kg_torch_device_release(struct kg_worker *w, struct kg_lease *l)
 {
-    if (l->fd_long >= 0) {
+    if (l->fd_long >= 0 || l->fd >= 0) {
         kg_torch_give_device(w, l);
     }
 }

@@ -138,11 +138,31 @@ enum kg_code kg_trunner_boot(struct kg_worker *w, struct kg_trunner *s, struct k
     return code;
 }
 
+/* Its context is made, and the rest is as short as a request: whoever waits for contexts to be made
+ * need not wait for that. */
+static enum kg_code made_context(struct kg_worker *w, struct kg_trunner *s, struct kg_tboot *boot,
+                                 struct kg_err *err)
+{
+    if (boot->device.fd_long < 0 || kg_pyrunner_has_context(&s->runner, err) != KG_OK) {
+        return boot->device.fd_long < 0 ? KG_OK : err->code;
+    }
+    kg_trace_span(boot->since_ns, "runner", "boot");
+    kg_torch_device_release(w, &boot->device);
+    kg_lease_release(&boot->turn);
+    int64_t asked = kg_clock_ns();
+    enum kg_code code = kg_torch_device_request(w, &boot->device, err);
+    kg_trace_span(asked, "runner", "wait to prepare");
+    boot->since_ns = kg_clock_ns();
+    s->runner.boot_until_ns += boot->since_ns - asked;
+    return code;
+}
+
 enum kg_code kg_trunner_booted(struct kg_worker *w, struct kg_trunner *s, struct kg_tboot *boot,
                                struct kg_err *err)
 {
-    enum kg_code code = kg_pyrunner_ready(&s->runner, err);
-    kg_trace_span(boot->since_ns, "runner", "boot");
+    enum kg_code code = made_context(w, s, boot, err);
+    code = code == KG_OK ? kg_pyrunner_ready(&s->runner, err) : code;
+    kg_trace_span(boot->since_ns, "runner", "prepare");
     if (code == KG_OK) {
         code = kg_dj_port_attach(&kg_torch_of(w)->judge, s->port, s->runner.sandbox.pidfd, err);
     }
@@ -193,6 +213,7 @@ enum kg_code kg_trunner_set_up(struct kg_worker *w, struct kg_trunner *s, enum k
         (void)!kg_lease_slow(kg_torch_of(w)->device, &l, &ignored);
         kg_pyrunner_answer(&s->runner, &q, until + kg_clock_lost_ns() - lost, a);
     }
+    kg_trace_span(begun, "reference", kg_tcommand_name(command));
     kg_torch_device_release(w, &l);
     return KG_OK;
 }
