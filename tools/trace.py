@@ -5,9 +5,10 @@ Columns: how many spans, their median, ninth decile and sum in milliseconds, and
 of the time from the first span's begin to the last one's end. Spans of several processes overlap.
 --from and --to: spans that end between these seconds only. Where evaluations were timed, a line
 says how many per second, and what their device was for: of the time, the share in which one is
-timed alone; else contexts are made; else they are ended; else neither. Another says what their
-workers did, each moment counted once: waited for the device; started and ended processes and
-their contexts; built; timed; checked answers; ran calls that nobody times; stages' rest; idle.
+timed alone; else contexts are made; else they are ended; else references are set up; else none of
+these. Another says what their workers did, each moment counted once: waited for the device;
+started and ended processes and their contexts; set up references; built; timed; checked answers;
+ran calls that nobody times; stages' rest; idle.
 --json: these two as one object per file, shares of 1."""
 
 import argparse
@@ -17,10 +18,12 @@ import sys
 
 USES = (("timed", lambda cat, name: cat == "alone" and name != "wait"),
         ("contexts made", lambda cat, name: cat == "runner" and name == "boot"),
-        ("ended", lambda cat, name: cat == "runner" and name == "end"))
+        ("ended", lambda cat, name: cat == "runner" and name == "end"),
+        ("references set up", lambda cat, name: cat == "reference"))
 
 WORK = (("waiting", lambda cat, name: name.startswith("wait")),
-        ("context", lambda cat, name: cat == "runner" and name in ("fork", "boot", "end")),
+        ("context", lambda cat, name: cat == "runner" and name in ("fork", "boot", "prepare", "end")),
+        ("reference", lambda cat, name: cat == "reference"),
         ("build", lambda cat, name: (cat, name) == ("runner", "build")),
         ("timing", lambda cat, name: cat == "alone"),
         ("run", lambda cat, name: cat == "judge:" and name in CALLS),

@@ -131,26 +131,29 @@ static void need_python(void)
 }
 
 /* What a device was for, of spans that overlap: 100 s, of them 40 timed, 30 more contexts made, 10
- * more ended. */
+ * more ended, and 5 more a reference described. */
 static void what_a_device_was_for(void **state)
 {
     (void)state;
     static const struct made_up spans[] = {
-        {"stage", "timing", 0, 50, 1},   {"alone", "wait", 0, 20, 1},
-        {"alone", "pairs", 20, 50, 1},   {"alone", "pairs", 60, 70, 1},
-        {"runner", "boot", 0, 30, 1},    {"runner", "boot", 10, 25, 1},
-        {"runner", "boot", 80, 90, 1},   {"runner", "end", 85, 100, 1},
-        {"stage", "timing", 55, 100, 1}, {"stage", "compile", 0, 100, 1}};
+        {"stage", "timing", 0, 50, 1},       {"alone", "wait", 0, 20, 1},
+        {"alone", "pairs", 20, 50, 1},       {"alone", "pairs", 60, 70, 1},
+        {"runner", "boot", 0, 30, 1},        {"runner", "boot", 10, 25, 1},
+        {"runner", "boot", 80, 90, 1},       {"runner", "end", 85, 100, 1},
+        {"stage", "timing", 55, 100, 1},     {"stage", "compile", 0, 100, 1},
+        {"reference", "describe", 40, 55, 1}};
     write_spans("device", spans, sizeof spans / sizeof *spans);
     need_python();
     assert_int_equal(rig_run("python3 $T/tools/trace.py device"), 0);
     assert_non_null(strstr(rig.out.data,
                            "0.02 timed evaluations per second; the device: timed 40.0%, "
-                           "contexts made 30.0%, ended 10.0%, neither 20.0%\n"));
+                           "contexts made 30.0%, ended 10.0%, "
+                           "references set up 5.0%, neither 15.0%\n"));
     assert_int_equal(rig_run("python3 $T/tools/trace.py --from 40 --to 60 device"), 0);
     assert_non_null(strstr(rig.out.data,
                            "0.05 timed evaluations per second; the device: timed 50.0%, "
-                           "contexts made 0.0%, ended 0.0%, neither 50.0%\n"));
+                           "contexts made 0.0%, ended 0.0%, "
+                           "references set up 25.0%, neither 25.0%\n"));
     assert_null(strstr(rig.out.data, "stage compile"));
 }
 
@@ -159,18 +162,18 @@ static void what_workers_did(void **state)
 {
     (void)state;
     static const struct made_up spans[] = {
-        {"stage", "compile", 0, 3, 1},  {"runner", "wait to boot", 0, 1, 1},
-        {"runner", "boot", 1, 2, 1},    {"stage", "timing", 3, 6, 1},
-        {"judge:", "call", 3, 5, 1},    {"runner", "build", 4, 5, 1},
-        {"alone", "pairs", 5, 6, 1},    {"judge, alone:", "call", 5, 6, 1},
-        {"judge:", "compare", 6, 7, 1}, {"stage", "tiny", 5, 10, 2},
-        {"runner", "boot", 0, 5, 3}}; /* 3: of no worker's */
+        {"stage", "compile", 0, 3, 1},    {"runner", "wait to boot", 0, 1, 1},
+        {"runner", "boot", 1, 2, 1},      {"stage", "timing", 3, 6, 1},
+        {"judge:", "call", 3, 5, 1},      {"runner", "build", 4, 5, 1},
+        {"alone", "pairs", 5, 6, 1},      {"judge, alone:", "call", 5, 6, 1},
+        {"judge:", "compare", 6, 7, 1},   {"stage", "tiny", 5, 10, 2},
+        {"reference", "build", 9, 10, 2}, {"runner", "boot", 0, 5, 3}}; /* 3: of no worker's */
     write_spans("work", spans, sizeof spans / sizeof *spans);
     need_python();
     assert_int_equal(rig_run("python3 $T/tools/trace.py work"), 0);
-    assert_non_null(strstr(rig.out.data,
-                           "2 workers: waiting 5.0%, context 5.0%, build 5.0%, timing 5.0%, "
-                           "run 5.0%, check 5.0%, rest of stages 30.0%, idle 40.0%\n"));
+    assert_non_null(strstr(
+        rig.out.data, "2 workers: waiting 5.0%, context 5.0%, reference 5.0%, build 5.0%, "
+                      "timing 5.0%, run 5.0%, check 5.0%, rest of stages 25.0%, idle 40.0%\n"));
     assert_int_equal(rig_run("python3 $T/tools/trace.py --json work"), 0);
     json_t *uses = json_loads(rig.out.data, 0, NULL);
     assert_true(fabs(number(json_object_get(uses, "work"), "build") - 0.05) < 1e-9);
