@@ -210,14 +210,16 @@ static json_t *by_operator(const struct seen *s)
 static json_t *measure(const char *device, bool apart, int n, int jobs, double *per_s)
 {
     static struct seen seen;
-    char lane[64], contexts[64];
+    char lane[64], contexts[64], cache[320];
     struct kg_bench_tally tally;
     memset(&seen, 0, sizeof seen);
     make_sources(apart ? 0 : MOST / 2, n);
     snprintf(lane, sizeof lane, "device=%s", device);
     snprintf(contexts, sizeof contexts, "torch.contexts_apart=%s", apart ? "true" : "false");
-    const char *const options[] = {lane, contexts, NULL};
     const char *out = apart ? "apart.jsonl" : "beside.jsonl";
+    /* empty, and the batch's own: workers tell each other what a problem's task is */
+    snprintf(cache, sizeof cache, "cache=%s/%s.cache", kg_bench_folder(), out);
+    const char *const options[] = {lane, contexts, cache, NULL};
     const struct kg_bench_batch batch = {"all.jsonl", out, jobs, options};
     double seconds = kg_bench_batch_run(&batch);
     kg_bench_tally(out, &tally);
