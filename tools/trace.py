@@ -19,7 +19,7 @@ import sys
 USES = (("timed", lambda cat, name: cat == "alone" and name != "wait"),
         ("contexts made", lambda cat, name: cat == "runner" and name == "boot"),
         ("ended", lambda cat, name: cat == "runner" and name == "end"),
-        ("references set up", lambda cat, name: cat == "reference"))
+        ("references set up", lambda cat, name: cat == "reference" and name != "load"))
 
 WORK = (("waiting", lambda cat, name: name.startswith("wait")),
         ("context", lambda cat, name: cat == "runner" and name in ("fork", "boot", "prepare", "end")),

@@ -336,7 +336,7 @@ def describe(subject, request, seed):
     host, subject.first_draw = subject.first_draw, None
     small = None
     if fast and run and not host and not subject.compat:
-        host = smaller.drawn(subject, seed, LARGE)
+        host = smaller.drawn(subject, seed, LARGE - 1)
     if fast and run and not host and not subject.compat:
         small, wants = _smaller(subject, request.get("consts"), seed)
     if small is None:

@@ -1,5 +1,6 @@
 """A smaller shape of the same problem: one of its constants is set to a smaller value. Where inputs
-take gigabytes, draws of a smaller shape show as well where they may be made (draws.py)."""
+take gigabytes, draws of a smaller shape show as well where they may be made (draws.py). Whether
+they are so large shows in a draw that is stopped, or in its sizes."""
 
 import math
 import time
@@ -16,8 +17,9 @@ MOST = 8  # constants that are tried, the largest first
 SECONDS = 3  # of looking for one: a file may take long to execute
 
 
-MAKES = {torch.arange, torch.empty, torch.eye, torch.full, torch.linspace, torch.normal, torch.ones,
-         torch.rand, torch.randint, torch.randn, torch.randperm, torch.zeros}
+SIZED = {torch.empty, torch.ones, torch.rand, torch.randn, torch.zeros}  # a size and no more
+MAKES = SIZED | {torch.arange, torch.eye, torch.full, torch.linspace, torch.normal, torch.randint,
+                 torch.randperm}
 
 
 class _Much(BaseException):  # a problem may catch an Exception, and go on otherwise
@@ -25,11 +27,12 @@ class _Much(BaseException):  # a problem may catch an Exception, and go on other
 
 
 class _Counting(TorchFunctionMode):
-    """Stops whoever makes more than so many elements, mostly before they are made."""
+    """Stops whoever makes more than so many elements: of PyTorch's random and constant tensors all
+    together, mostly before they are made; of all other results, each of them."""
 
     def __init__(self, most):
         super().__init__()
-        self.left = most
+        self.most, self.left = most, most
 
     def _take(self, n):
         self.left -= n
@@ -38,32 +41,43 @@ class _Counting(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if func not in MAKES:
-            return func(*args, **kwargs)
-        asked = _asked(args, kwargs)
+        asked = _asked(func, args, kwargs)
         self._take(asked)
         made = func(*args, **kwargs)
-        self._take(max(0, made.numel() - asked))
+        if func in MAKES:
+            self._take(max(0, made.numel() - asked))
+        elif isinstance(made, torch.Tensor) and made.numel() > self.most:
+            self._take(made.numel())
         return made
 
 
-def _asked(args, kwargs):
-    """How many elements torch.randn and the like are asked for; about, of the others."""
+def _asked(func, args, kwargs):
+    """How many elements a function is asked for, where its arguments say that; else 0."""
+    if func not in MAKES:
+        return 0
     for size in (kwargs.get("size"), *args):
         if isinstance(size, (tuple, list)):
             return math.prod(size)
-    return math.prod(n for n in args if isinstance(n, int)) if args else 0
+    sizes = [n for n in args if isinstance(n, int)]
+    if func is torch.eye:
+        return sizes[0] * sizes[-1] if sizes else 0
+    return math.prod(sizes) if sizes and func in SIZED else 0
 
 
 def drawn(subject, seed, most):
-    """subject.draw(seed); None where this makes more than so many elements. To ask for sizes alone
-    costs more than a small draw: PyTorch imports seconds of Python for it."""
+    """subject.draw(seed); None where this makes more than so many elements, and the subject is as
+    before. To ask for sizes alone costs more than a small draw: PyTorch imports seconds of Python
+    for it."""
     counting = _Counting(most)
     try:
         with counting:
-            return subject.draw(seed)
+            got = subject.draw(seed)
     except _Much:
         return None
+    if counting.left < 0:  # the problem has gone on
+        subject.template = subject.forms = subject.strides = None
+        return None
+    return got
 
 
 def _again(subject, consts):

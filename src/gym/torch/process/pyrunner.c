@@ -118,10 +118,17 @@ static bool is_ready(const struct kg_pyrunner *r)
     return atomic_load_explicit(&r->wire->state, memory_order_acquire) == KG_TS_READY;
 }
 
+/* Between its context and the rest of its start. */
+static bool is_halfway(const struct kg_pyrunner *r)
+{
+    return r->told && r->makes_context && !is_ready(r) &&
+           atomic_load(&r->wire->building) == KG_TB_WAITS;
+}
+
 /* Until it has made its context, or is READY. */
 static enum kg_code await_start(struct kg_pyrunner *r, bool context, struct kg_err *err)
 {
-    while (!is_ready(r) && !(context && atomic_load(&r->wire->building) == KG_TB_WAITS)) {
+    while (!is_ready(r) && !(context && is_halfway(r))) {
         bool cancelled = r->cancelled != NULL && *r->cancelled;
         if (cancelled) {
             kg_pyrunner_stop(r);
@@ -156,7 +163,10 @@ enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err)
     if (kg_pyrunner_has_context(r, err) != KG_OK) {
         return err->code;
     }
-    let_on(r);
+    if (!is_ready(r)) { /* it may have waited for long */
+        r->boot_until_ns = kg_clock_ns() + r->boot_ns;
+        let_on(r);
+    }
     return await_start(r, false, err);
 }
 
@@ -199,8 +209,9 @@ void kg_pyrunner_stop(struct kg_pyrunner *r)
 
 bool kg_pyrunner_at_rest(const struct kg_pyrunner *r)
 {
-    return r->wire != NULL && !ended(r) && atomic_load(&r->wire->state) == KG_TS_READY &&
-           atomic_load(&r->wire->go) == atomic_load(&r->wire->done);
+    return r->wire != NULL && !ended(r) &&
+           (is_halfway(r) ||
+            (is_ready(r) && atomic_load(&r->wire->go) == atomic_load(&r->wire->done)));
 }
 
 void kg_pyrunner_pin(const struct kg_pyrunner *r, int cpu)

@@ -89,7 +89,7 @@ enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err) KG_MUS
 /* Continues a runner that kg_sandbox_freeze stopped; kg_pyrunner_ask does it by itself. */
 void kg_pyrunner_wake(struct kg_pyrunner *r);
 void kg_pyrunner_stop(struct kg_pyrunner *r); /* kill, reap, collect output; idempotent */
-/* It lives and waits for a command, as it claims. */
+/* It lives and waits for a command, as it claims; or for the last part of its start. */
 bool kg_pyrunner_at_rest(const struct kg_pyrunner *r);
 /* All its threads onto this core, and, where this process may, as urgent as any other from now on;
  * those that it starts later follow. -1: nothing. */

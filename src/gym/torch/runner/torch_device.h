@@ -17,8 +17,9 @@ void kg_torch_give_device(struct kg_worker *w, struct kg_lease *l);
  * much). *l may hold nothing after it: what is the worker's already is not asked for twice. */
 enum kg_code kg_torch_device_acquire(struct kg_worker *w, struct kg_lease *l,
                                      struct kg_err *err) KG_MUST_USE;
-/* For what is as short as a request of the judge's, and may go with several of them. The worker
- * holds nothing of the device. */
+/* For what is as short as a request of the judge's. The worker holds nothing of the device. Until
+ * it is released, the judge's own requests of this worker take no lease, as where it has the device
+ * alone: nothing is timed meanwhile. */
 enum kg_code kg_torch_device_request(struct kg_worker *w, struct kg_lease *l,
                                      struct kg_err *err) KG_MUST_USE;
 void kg_torch_device_release(struct kg_worker *w, struct kg_lease *l);

@@ -141,10 +141,10 @@ enum kg_code kg_trunner_boot(struct kg_worker *w, struct kg_trunner *s, struct k
 /* Its context is made, and the rest is as short as a request: whoever waits for contexts to be made
  * need not wait for that. */
 static enum kg_code made_context(struct kg_worker *w, struct kg_trunner *s, struct kg_tboot *boot,
-                                 struct kg_err *err)
+                                 const char **part, struct kg_err *err)
 {
-    if (boot->device.fd_long < 0 || kg_pyrunner_has_context(&s->runner, err) != KG_OK) {
-        return boot->device.fd_long < 0 ? KG_OK : err->code;
+    if (kg_pyrunner_has_context(&s->runner, err) != KG_OK) {
+        return err->code;
     }
     kg_trace_span(boot->since_ns, "runner", "boot");
     kg_torch_device_release(w, &boot->device);
@@ -153,16 +153,18 @@ static enum kg_code made_context(struct kg_worker *w, struct kg_trunner *s, stru
     enum kg_code code = kg_torch_device_request(w, &boot->device, err);
     kg_trace_span(asked, "runner", "wait to prepare");
     boot->since_ns = kg_clock_ns();
-    s->runner.boot_until_ns += boot->since_ns - asked;
+    *part = "prepare";
     return code;
 }
 
 enum kg_code kg_trunner_booted(struct kg_worker *w, struct kg_trunner *s, struct kg_tboot *boot,
                                struct kg_err *err)
 {
-    enum kg_code code = made_context(w, s, boot, err);
+    const char *part = "boot";
+    bool long_use = boot->device.fd_long >= 0;
+    enum kg_code code = long_use ? made_context(w, s, boot, &part, err) : KG_OK;
     code = code == KG_OK ? kg_pyrunner_ready(&s->runner, err) : code;
-    kg_trace_span(boot->since_ns, "runner", "prepare");
+    kg_trace_span(boot->since_ns, "runner", part);
     if (code == KG_OK) {
         code = kg_dj_port_attach(&kg_torch_of(w)->judge, s->port, s->runner.sandbox.pidfd, err);
     }

@@ -9,8 +9,8 @@ enum kg_code kg_trunner_start(struct kg_worker *w, bool interpret, const char *s
                               uint64_t in_bytes, uint64_t out_bytes, struct kg_trunner *out,
                               struct kg_err *err) KG_MUST_USE;
 /* Its two halves, for a judge and a zygote that are up: a port, and a runner that has not touched
- * the device; then, in its turn and while nobody is timed, it makes its context, is READY, and the
- * judge watches it. A side that does not get there is stopped. */
+ * the device; then, while nobody is timed, it makes its context in its turn, and does the rest as a
+ * request does, is READY, and the judge watches it. A side that does not get there is stopped. */
 enum kg_code kg_trunner_begin(struct kg_worker *w, struct kg_zygote *z, const char *source,
                               uint64_t in_bytes, uint64_t out_bytes, struct kg_trunner *out,
                               struct kg_err *err) KG_MUST_USE;
