@@ -68,16 +68,12 @@ def drawn(subject, seed, most):
     """subject.draw(seed); None where this makes more than so many elements, and the subject is as
     before. To ask for sizes alone costs more than a small draw: PyTorch imports seconds of Python
     for it."""
-    counting = _Counting(most)
     try:
-        with counting:
-            got = subject.draw(seed)
-    except _Much:
-        return None
-    if counting.left < 0:  # the problem has gone on
+        with _Counting(most):
+            return subject.draw(seed)
+    except _Much:  # maybe of the draw, where the problem has caught an earlier one
         subject.template = subject.forms = subject.strides = None
         return None
-    return got
 
 
 def _again(subject, consts):
