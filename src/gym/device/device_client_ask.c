@@ -186,8 +186,9 @@ static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, str
 enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic uint32_t *building,
                        struct kg_djm_rep *rep, int got[KG_MESSAGE_FDS], struct kg_err *err)
 {
-    /* No lease is needed if the judge is gone, or for USE, which does not touch the device. */
-    bool shares = j->pid > 0 && j->facts.clock && !j->held && req->op != KG_DJM_USE;
+    /* No lease is needed if the judge is gone, or for what does not touch the device. */
+    bool away = req->op == KG_DJM_USE || req->op == KG_DJM_ATTACH;
+    bool shares = j->pid > 0 && j->facts.clock && !j->held && !away;
     struct use u = {KG_LEASE_NONE, shares ? building : NULL, 0, 0};
     int64_t asked = kg_clock_ns();
     rep->code = KG_E_GYM;
