@@ -138,18 +138,6 @@ def _forms(subject, drawn):
                     "stride": stride} for (path, t), stride in zip(drawn, subject.strides)]
 
 
-def _state(subject):
-    buffers = subject.buffers()
-    found = []
-    for name, t in subject.state():
-        facts = summary.facts_of(t)
-        facts = {k: facts.get(k)
-                 for k in ("dtype", "shape", "mean", "sd", "min", "max", "distinct")}
-        facts["name"], facts["buffer"] = name, name in buffers
-        found.append(facts)
-    return found
-
-
 def _restore(subject, kept):
     for (_, t), (_, was) in zip(subject.state(), kept):
         t.copy_(was)
@@ -311,6 +299,9 @@ def _spare(asked, seed, found, kept, changed):
         need[i] = influence.TIED if need[i] == influence.NEEDED else need[i]
     for facts, what in zip(found["state"], need):
         facts["need"] = what
+    if any(influence.computed(f, i in changed) for i, f in enumerate(found["state"])):
+        for facts in found["state"]:
+            facts["structured"] = True
 
 
 def page(found, begin):
@@ -353,7 +344,7 @@ def describe(subject, request, seed):
         "inputs": inputs,
         "fast": subject.fast is not None,
         "template": subject.template,
-        "state": _state(subject),
+        "state": influence.facts(subject),
         "constants": subject.source.constants(),
         "training": bool(getattr(subject.module, "training", False)),
     }

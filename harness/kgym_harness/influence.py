@@ -1,5 +1,6 @@
 """Finds the state of a reference that a candidate need not have: tensors without influence on the
-answer, counters, constants that it can make itself, and second names of a tensor.
+answer, counters, constants that it can make itself, and second names of a tensor. And the state
+whose values the judge must not make: they have to do with each other.
 
 What is found only spares a candidate from having the tensor. Answers are compared as ever, so a
 candidate that lacks what matters stays wrong."""
@@ -7,8 +8,9 @@ candidate that lacks what matters stays wrong."""
 import torch
 from torch.overrides import TorchFunctionMode
 
-from . import oracle
+from . import oracle, structure, summary
 
+FEW_VALUES = 16  # a buffer of at most so many different ones is a table, which the judge leaves
 NEEDED, IDLE, CONSTANT, TIED = "n", "i", "c", "t"
 # Functions by which Python learns a value of a tensor, or a shape that hangs on values: what it
 # does next may hang on it.
@@ -69,6 +71,25 @@ class Tracing(TorchFunctionMode):
     def reach(self, tensors):
         """Numbers of those tensors of the state that these were computed from."""
         return set().union(*(self.of.get(_storage(t), ()) for t in tensors))
+
+
+def facts(subject):
+    """Of each tensor of the state. structured: its values are the constructor's in all calls."""
+    buffers, state, found = subject.buffers(), subject.state(), []
+    structured = structure.of_state([t.detach() for _, t in state], ties(state))
+    for i, (name, t) in enumerate(state):
+        of_values = summary.facts_of(t)
+        told = {k: of_values.get(k)
+                for k in ("dtype", "shape", "mean", "sd", "min", "max", "distinct")}
+        found.append(dict(told, name=name, buffer=name in buffers, structured=i in structured))
+    return found
+
+
+def computed(facts_of_one, changed):
+    """May its constructor have computed this tensor from others: a weight's norms? Values that the
+    judge makes would not belong to each other. changed: calls change it."""
+    return facts_of_one["buffer"] and facts_of_one["need"] == NEEDED and not changed and \
+        (facts_of_one["distinct"] or 0) > FEW_VALUES and "float" in facts_of_one["dtype"]
 
 
 def is_counter(t):

@@ -19,6 +19,7 @@ RARE = 9  # decimal digits of the chance
 UNSURE = 3
 CLOSE = 0.02  # of a sum's deviation where elements are independent
 NEAREST = 1e-5  # nearer than this is no rarer
+LIKE = 32  # tensors of the same size that one of the state is compared with
 
 
 def _extents(shape, most):
@@ -94,18 +95,19 @@ def _zeros(draws):
     return most
 
 
-def _mirrored(p):
-    return torch.allclose(p, p.transpose(-1, -2), rtol=1e-5, atol=1e-6 * float(p.abs().max()))
+def _mirrored(p, sign):
+    return torch.allclose(p, sign * p.transpose(-1, -2), rtol=1e-5,
+                          atol=1e-6 * float(p.abs().max()))
 
 
-def _symmetric(draws):
+def _symmetric(draws, sign=1):
     if draws[0].dim() < 2 or draws[0].shape[-1] != draws[0].shape[-2]:
         return 0
     corner = draws[0][..., :8, :8].detach().double()
-    if not torch.allclose(corner, corner.transpose(-1, -2), rtol=1e-3, atol=1e-3):
+    if not torch.allclose(corner, sign * corner.transpose(-1, -2), rtol=1e-3, atol=1e-3):
         return 0
     parts = [p for t in draws for p in _parts(t)]
-    if not all(_mirrored(p) for p in parts):
+    if not all(_mirrored(p, sign) for p in parts):
         return 0
     pairs = sum(int((p != 0).sum()) - int((p.diagonal(dim1=-1, dim2=-2) != 0).sum())
                 for p in parts) // 2
@@ -140,6 +142,17 @@ def _dominant(draws):
         n, there = torch.tensor(float(p.shape[-1])), (size != 0).sum(dim=(1, 2)).double()
         chance = torch.lgamma(there + 1) - torch.lgamma(there - n + 1) - torch.lgamma(n + 1)
         digits += float(chance.sum()) / math.log(10)
+    return digits
+
+
+def _diagonals(draws):
+    """Each diagonal holds one number (Toeplitz)."""
+    digits = 0.0
+    for t in draws if draws[0].dim() > 1 else ():
+        block = _parts(t)[0]
+        if not torch.equal(block[..., 1:, 1:], block[..., :-1, :-1]):
+            return 0
+        digits += block[..., 1:, 1:].numel() / 2
     return digits
 
 
@@ -209,6 +222,8 @@ KINDS = {
     "norms": lambda draws: _along(lambda d, axis: _constant(d, axis, 2), draws),
     "repeated": lambda draws: _along(_repeated, draws),
 }
+# No law of the judge's keeps these.
+UNKEPT = (lambda draws: _symmetric(draws, -1), _diagonals)
 
 
 def _plain(draws):
@@ -225,16 +240,28 @@ def _kinds(draws):
         digits = look(draws) if finite or kind == "zeros" else 0
         if digits > UNSURE:
             found.append(kind if digits > RARE else "unsure")
-    return found
+    unkept = finite and any(look(draws) > UNSURE for look in UNKEPT)
+    return found + ["unsure"] if unkept else found
+
+
+def _in_line(a, b):
+    """One is a multiple of the other, plus a number."""
+    pair = torch.stack([t.detach().reshape(-1)[:MOST].double() for t in (a, b)])
+    pair = pair - pair.mean(dim=1, keepdim=True)
+    size = float(pair.norm(dim=1).prod())
+    return pair.shape[1] > RARE and size > 0 and \
+        abs(float((pair[0] * pair[1]).sum())) > (1 - NEAREST) * size
 
 
 def _alike(a, b):
-    """`equal`: the same tensor. `shared`: the same values in another shape, or transposed."""
+    """`equal`: the same tensor. `shared`: the same values in another shape, or transposed. `unsure`:
+    a law of the judge's would part them."""
     if a.numel() != b.numel() or a.dtype != b.dtype:
         return None
     if a.shape == b.shape:
         return "equal" if torch.equal(a, b) else \
-            "shared" if a.dim() == 2 and torch.equal(a.T, b) else None
+            "shared" if a.dim() == 2 and torch.equal(a.T, b) else \
+            "unsure" if _in_line(a, b) else None
     if torch.equal(a.reshape(-1), b.reshape(-1)):
         return "shared"
     return "shared" if a.dim() == 2 and a.T.shape == b.shape and torch.equal(a.T, b) else None
@@ -257,3 +284,22 @@ def find(draws, overlapping=()):
                 found[i].append(kind)
                 found[k].append(kind)
     return [sorted(set(kinds)) for kinds in found]
+
+
+
+def of_state(tensors, tied):
+    """Numbers of the parameters and buffers whose values have structure: a triangular weight,
+    another one's copy. Whoever keeps the values of one without loses little, so one construction
+    is enough. tied: those that have another one's memory."""
+    found, sizes = set(), {}
+    for i, t in enumerate(tensors):
+        if i in tied or not _plain([t]):
+            continue
+        if _kinds([t]):
+            found.add(i)
+        same = sizes.setdefault((t.numel(), t.dtype), [])
+        for k in same[-LIKE:]:
+            if _alike(tensors[k], t):
+                found |= {k, i}
+        same.append(i)
+    return found

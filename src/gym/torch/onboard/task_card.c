@@ -53,6 +53,7 @@ static void tell_tensors(const struct kg_task_desc *d, json_t *card)
         json_object_set_new(t, "name", json_string(d->state[i].leaf.name));
         json_object_set_new(t, "buffer", json_boolean(d->state[i].buffer));
         json_object_set_new(t, "need", json_string(need_name(d->state[i].need)));
+        json_object_set_new(t, "structured", json_boolean(d->state[i].structured));
         json_array_append_new(state, t);
     }
     json_object_set_new(card, "inputs", inputs);

@@ -334,7 +334,8 @@ bool kg_tplan_state(const struct kg_task_state *s, struct kg_key key, uint64_t s
     *out = (struct kg_dj_law){.kind = KG_DJ_UNIFORM, .key = key, .stream = stream};
     bool table = s->buffer && t->distinct > 1 && t->distinct <= FEW_VALUES && n > FEW_VALUES;
     if (!kg_tdtype_floating((enum kg_tdtype)s->leaf.dtype) || !isfinite(t->mean) ||
-        !isfinite(t->min) || !isfinite(t->max) || table || s->need == KG_TN_CONSTANT) {
+        !isfinite(t->min) || !isfinite(t->max) || table || s->need == KG_TN_CONSTANT ||
+        s->structured) {
         return false;
     }
     double half = root3 * t->sd;

@@ -95,7 +95,8 @@ size_t kg_tplan_full(const struct kg_task_desc *d, bool multi_input, int64_t law
                      enum kg_tlaw out[KG_TL_COUNT]);
 
 /* Values of a parameter or buffer: spread as at first, never constant, positive where all were (a
- * variance, a scale). False: as the reference has it (integers, masks, tables of few values). */
+ * variance, a scale). False: as the reference has it (integers, masks, tables of few values, and
+ * what has structure). */
 bool kg_tplan_state(const struct kg_task_state *s, struct kg_key key, uint64_t stream,
                     struct kg_dj_law *out);
 

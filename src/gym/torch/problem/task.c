@@ -274,6 +274,7 @@ static enum kg_code parse_state(const json_t *j, const char *what, json_t *names
         json_object_set_new(names, s->leaf.name, json_true());
         s->buffer = json_is_true(json_object_get(v, "buffer"));
         s->changed = updates && !json_is_false(json_object_get(v, "changed"));
+        s->structured = json_is_true(json_object_get(v, "structured"));
         s->need = parse_need(v);
         s->tied = parse_tied(v, a.i);
         out->nleft += kg_task_left(s);

@@ -61,7 +61,8 @@ struct kg_task_state { /* a parameter or a buffer */
     struct kg_tleaf leaf;
     struct kg_tstats stats;
     bool buffer;
-    bool changed; /* by a call */
+    bool changed;    /* by a call */
+    bool structured; /* its values are not independent: the judge leaves them */
     enum kg_task_need need;
     size_t tied; /* the first tensor with the same memory; its own number where there is none */
 };
