@@ -254,8 +254,8 @@ def _in_line(a, b):
 
 
 def _alike(a, b):
-    """`equal`: the same tensor. `shared`: the same values in another shape, or transposed. `unsure`:
-    a law of the judge's would part them."""
+    """`equal`: the same tensor. `shared`: the same values in another shape, or transposed.
+    `unsure`: a law of the judge's would part them."""
     if a.numel() != b.numel() or a.dtype != b.dtype:
         return None
     if a.shape == b.shape:
