@@ -19,6 +19,7 @@ RARE = 9  # decimal digits of the chance
 UNSURE = 3
 CLOSE = 0.02  # of a sum's deviation where elements are independent
 NEAREST = 1e-5  # nearer than this is no rarer
+PLACES = 1 << 14  # that are compared with each other
 LIKE = 32  # tensors of the same size that one of the state is compared with
 
 
@@ -156,6 +157,32 @@ def _diagonals(draws):
     return digits
 
 
+def _same_places(draws):
+    """Places that hold the same number in each draw: the halves of a table."""
+    blocks = [_parts(t)[0].reshape(-1)[:PLACES] for t in draws]
+    n, chance = blocks[0].numel(), 1.0
+    for block in blocks:
+        counts = block.unique(return_counts=True)[1].double()
+        if counts.numel() > n * 0.9:
+            return 0
+        chance *= float((counts / n).square().sum())
+    pairs, usual = n - torch.stack(blocks).unique(dim=1).shape[1], n * n * chance / 2
+    return pairs * math.log10(pairs / (math.e * usual)) if pairs > math.e * usual else 0
+
+
+def _low_rank(draws):
+    """Rows of which few make all others."""
+    for t in draws:
+        block = _parts(t)[0]
+        if block.dim() < 2:
+            return 0
+        block = block.reshape(-1, *block.shape[-2:])[0, :SIDE, :SIDE]
+        values = torch.linalg.svdvals(block)
+        if min(block.shape) < FEW or float(values[-1]) > NEAREST * float(values[0]):
+            return 0
+    return RARE
+
+
 def _sorted(draws, axis):
     """Along an axis, up or down. Equal neighbours say nothing."""
     digits = 0.0
@@ -222,8 +249,9 @@ KINDS = {
     "norms": lambda draws: _along(lambda d, axis: _constant(d, axis, 2), draws),
     "repeated": lambda draws: _along(_repeated, draws),
 }
-# No law of the judge's keeps these.
+# No law of the judge's keeps these. Those of OTHERS may come with one of KINDS, which is kept.
 UNKEPT = (lambda draws: _symmetric(draws, -1), _diagonals)
+OTHERS = (_same_places, _low_rank)
 
 
 def _plain(draws):
@@ -240,17 +268,22 @@ def _kinds(draws):
         digits = look(draws) if finite or kind == "zeros" else 0
         if digits > UNSURE:
             found.append(kind if digits > RARE else "unsure")
-    unkept = finite and any(look(draws) > UNSURE for look in UNKEPT)
+    looks = UNKEPT if found else UNKEPT + OTHERS
+    unkept = finite and any(look(draws) > UNSURE for look in looks)
     return found + ["unsure"] if unkept else found
 
 
 def _in_line(a, b):
-    """One is a multiple of the other, plus a number."""
-    pair = torch.stack([t.detach().reshape(-1)[:MOST].double() for t in (a, b)])
-    pair = pair - pair.mean(dim=1, keepdim=True)
-    size = float(pair.norm(dim=1).prod())
-    return pair.shape[1] > RARE and size > 0 and \
-        abs(float((pair[0] * pair[1]).sum())) > (1 - NEAREST) * size
+    """One is a multiple of the other, plus a number; or their squares are so, as of cosine and
+    sine."""
+    both = torch.stack([t.detach().reshape(-1)[:MOST].double() for t in (a, b)])
+    for power in (1, 2) if both.shape[1] > RARE else ():
+        pair = both ** power
+        pair = pair - pair.mean(dim=1, keepdim=True)
+        size = float(pair.norm(dim=1).prod())
+        if size > 0 and abs(float((pair[0] * pair[1]).sum())) > (1 - NEAREST) * size:
+            return True
+    return False
 
 
 def _alike(a, b):

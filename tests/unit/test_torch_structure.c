@@ -115,6 +115,16 @@ static const char *const kinds[][6] = {
      "torch.cat([a[:1], torch.cat([a[1:, :1], a[:-1, :-1]], 1)]) @ x", "a.T @ x"},
     {"one the opposite of the other", "x, y", "2 * x + y",
      "x = torch.randn(16, 24); return [x, 1 - x]", "x + 1", "x - 1"},
+    {"two equal halves", "x, c", "x * c",
+     "c = torch.randn(16, 12); return [torch.randn(16, 24), torch.cat([c, c], 1)]",
+     "x * c[:, :12].repeat(1, 2)", "x * c[:, 1:13].repeat(1, 2)"},
+    {"cosine and sine", "x, c, s", "x * c / (c * c + s * s)",
+     "t = 9 * torch.rand(16, 24); return [torch.randn(16, 24), t.cos(), t.sin()]", "x * c",
+     "x * s"},
+    {"low rank", "a, x", "a @ x",
+     "return [torch.randn(24, 2) @ torch.randn(2, 24), torch.randn(24, 8)]",
+     "(lambda u, s, v: u[:, :2] * s[:2] @ (v[:2] @ x))(*torch.linalg.svd(a))",
+     "(lambda u, s, v: u[:, :1] * s[:1] @ (v[:1] @ x))(*torch.linalg.svd(a))"},
 };
 
 static void each_kind_is_kept(void **state)
