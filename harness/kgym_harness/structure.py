@@ -171,14 +171,15 @@ def _same_places(draws):
 
 
 def _low_rank(draws):
-    """Rows of which few make all others."""
+    """Rows of which few make all others. A small matrix of few values may be so by chance. On the
+    CPU: a GPU's library for it takes memory and a third of a second when it starts."""
     for t in draws:
         block = _parts(t)[0]
-        if block.dim() < 2:
+        if block.dim() < 2 or min(block.shape[-2:]) < LINES:
             return 0
         block = block.reshape(-1, *block.shape[-2:])[0, :SIDE, :SIDE]
-        values = torch.linalg.svdvals(block)
-        if min(block.shape) < FEW or float(values[-1]) > NEAREST * float(values[0]):
+        values = torch.linalg.svdvals(block.cpu())
+        if float(values[-1]) > NEAREST * float(values[0]):
             return 0
     return RARE
 
