@@ -11,7 +11,7 @@ static int setup(void **state)
 }
 
 #define TAIL                                                                                       \
-    "\n\ndef get_inputs():\n    return [torch.randn(16, 24)]\n\n\ndef get_init_inputs():\n"         \
+    "\n\ndef get_inputs():\n    return [torch.randn(16, 24)]\n\n\ndef get_init_inputs():\n"        \
     "    return []\n"
 
 /* Parameters and buffers: what the constructor does, a right answer that uses it, a wrong one. */

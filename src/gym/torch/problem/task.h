@@ -34,9 +34,9 @@ enum kg_tstructure {
     KG_TX_EQUAL,     /* to another input */
     KG_TX_DOMINANT,  /* each element of the diagonal is larger than all others */
     KG_TX_SHARED,    /* memory or values with an input of another shape */
-    KG_TX_UNSURE,    /* one of these, by a chance of 10^-3 to 10^-9 */
+    KG_TX_UNSURE,    /* one of these, by a chance of 10^-3 to 10^-9; or what no law keeps */
     KG_TX_DISTINCT,  /* integers: all of a line differ */
-    KG_TX_REPEATED,  /* along an axis: all lines across it are the same */
+    KG_TX_REPEATED,  /* along an axis: all lines across it are the same; of integers, places, too */
     KG_TX_COUNT
 };
 const char *kg_tstructure_name(enum kg_tstructure x); /* "zeros", ... */
