@@ -323,8 +323,8 @@ def find(draws, overlapping=()):
 
 def of_state(tensors, tied):
     """Numbers of the parameters and buffers whose values have structure: a triangular weight,
-    another one's copy. Whoever keeps the values of one without loses little, so one construction
-    is enough. tied: those that have another one's memory."""
+    another one's copy. One construction is enough: a tensor that has it by chance keeps its
+    values, which costs little. tied: those that have another one's memory."""
     found, sizes = set(), {}
     for i, t in enumerate(tensors):
         if i in tied or not _plain([t]):
