@@ -67,7 +67,7 @@ class Cuda:
         torch.cuda.set_stream(self.streams[0])
         self.block, self.used, self.below = block, block.out_bytes, block.out_below
         self.pool, self.where, self.called, self.met = self._arena(), (), set(), set()
-        self.first = None  # a pool of one call
+        self.first = None  # a pool of first calls on other streams than the first
         self.greedy = None  # a pool of calls that take more than the usual one
         self.fresh = True
         probe.look_with("kg_probe_cuda_wait")
@@ -127,7 +127,7 @@ class Cuda:
         """Before a call in double: its answer is copied, and may take all of OUT where nothing
         else lies there."""
         if self.pool is not None and self.moves:
-            self.pool, self.first, self.aside = None, None, True
+            self.pool, self.aside = None, True
             self.output.copies = self.used if self._taken()[0] == 0 else self._lowest()
 
     def _take_back(self):
@@ -143,8 +143,8 @@ class Cuda:
         memory: a reference, whose calls have used that pool, gave back all else at each call. The
         usual call needs its memory more often than others need theirs."""
         most = max(MUCH, self.block.may_keep)
-        if self.greedy is not None and self._kept() > most:
-            self.greedy = None
+        if self._kept() > most:
+            self.greedy = self.first = None
         if self._kept() > most:
             torch.cuda.empty_cache()
 
@@ -195,7 +195,9 @@ class Cuda:
         if self.pool is None or not self.moves:
             return
         try:
-            self.pool = self.first = None
+            self.pool = None
+            if not self.block.may_keep:
+                self.first = None
             self._on((self.turn + 1) % len(self.streams))
             n = self.lib.kg_out_shuffle(self.parts)
             self.pool = torch.cuda.MemPool(self.allocator)
@@ -229,10 +231,10 @@ class Cuda:
 
     def around_call(self, wide, usual=True):
         """A context around a call: where its memory comes from. First calls on stream 0 use
-        PyTorch's own memory, which may be kept. First calls on other streams use a pool that is
-        given back. Calls that take more than the usual one (in double, or rounded otherwise) have
-        a pool of their own where PyTorch keeps what the usual one takes. It lives from call to
-        call: to take memory from the device is slow while others make contexts there."""
+        PyTorch's own memory, which may be kept. First calls on other streams have a pool of their
+        own. Calls that take more than the usual one (in double, or rounded otherwise) have another
+        where PyTorch keeps what the usual one takes. Both pools live from call to call there: to
+        take memory from the device, or to give it back, is slow while others make contexts."""
         self.fresh = True
         apart = not usual and self.pool is not None and self.moves and self.block.may_keep > 0
         if wide:
@@ -250,7 +252,8 @@ class Cuda:
         self.met.add(self.turn)
         if first and self.turn == 0:
             return contextlib.nullcontext()
-        self.first = torch.cuda.MemPool() if first else None
+        if first and self.first is None:
+            self.first = torch.cuda.MemPool()
         return torch.cuda.use_mem_pool(self.first if first else self.pool)
 
     def room(self):

@@ -302,6 +302,11 @@ static void streams_take_turns(void **state)
         "made.clear()\n"
         "told.append(calls('aa', False, False))\n"
         "told.append(calls('a', True, False) + [made.count(None)] + calls('a'))\n"
+        "for keep in (0, 1):\n"
+        "    Block.may_keep, place.first = keep, None\n"
+        "    made.clear()\n"
+        "    place.renewed()\n"
+        "    told.append(calls('abcde') + [made.count(None)])\n"
         "place.renewed()\n"
         "place.moves = False\n"
         "told.append(calls('aab'))\n"
@@ -310,7 +315,10 @@ static void streams_take_turns(void **state)
         "[[\"0 torch\", \"1 own\", \"2 own\", \"3 own\", \"0 OUT\", \"1 OUT\", \"2 own\"],"
         " [\"0 torch\"], [\"1 OUT\"], [\"0 torch\", \"1 own\"],"
         " [\"0 OUT\", \"1 OUT\", \"2 OUT\", \"3 OUT\"], [\"0 torch\", \"1 own\"],"
-        " [\"0 own\", \"0 own\"], [\"0 own\", 1, \"1 OUT\"], [\"0 torch\", \"0 OUT\", \"0 torch\"],"
+        " [\"0 own\", \"0 own\"], [\"0 own\", 1, \"1 OUT\"],"
+        " [\"0 torch\", \"1 own\", \"2 own\", \"3 own\", \"0 torch\", 3],"
+        " [\"0 torch\", \"1 own\", \"2 own\", \"3 own\", \"0 torch\", 1],"
+        " [\"0 torch\", \"0 OUT\", \"0 torch\"],"
         " true, true]");
 }
 
@@ -327,7 +335,7 @@ static void too_much_is_given_back(void **state)
            "        arena._obj.value, outside._obj.value = used\n"
            "class Block:\n    may_keep = 0\n"
            "place = cuda.Cuda.__new__(cuda.Cuda)\n"
-           "vars(place).update(device='cpu', lib=Lib(), block=Block, greedy=None)\n"
+           "vars(place).update(device='cpu', lib=Lib(), block=Block, greedy=None, first=None)\n"
            "torch.cuda.memory_allocated = lambda device: 100 * MB\n"
            "torch.cuda.empty_cache = lambda: gone.append(True)\n"
            "def spares(reserved, may_keep, *taken):\n"
@@ -340,16 +348,17 @@ static void too_much_is_given_back(void **state)
            "told = [spares(612, 0, 0, 0), spares(613, 0, 0, 0), spares(900, 800, 0, 0),\n"
            "        spares(901, 800, 0, 0), spares(1100, 500, 300, 188),\n"
            "        spares(1100, 500, 300, 187)]\n"
-           "def greedy(usual):\n" /* [is all given back, is its pool still there] */
+           "def greedy(usual):\n" /* [is all given back, are these pools still there] */
            "    gone.clear()\n"
-           "    place.greedy, used[:] = 'pool', [0, 0]\n"
+           "    place.greedy = place.first = 'pool'\n"
+           "    used[:] = [0, 0]\n"
            "    torch.cuda.memory_reserved = \\\n"
            "        lambda device: (usual + 100 * (place.greedy is not None)) * MB\n"
            "    place.spare()\n"
-           "    return [bool(gone), place.greedy is not None]\n"
+           "    return [bool(gone), place.greedy is not None, place.first is not None]\n"
            "print(json.dumps(told + [greedy(512), greedy(513), greedy(613)]))\n",
            "[false, true, false, true, false, true,"
-           " [false, true], [false, false], [true, false]]");
+           " [false, true, true], [false, false, false], [true, false, false]]");
 }
 
 /* What a runner does in which order: takes its inputs first, where it is told to; holds work back,
