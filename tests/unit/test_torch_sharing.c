@@ -240,9 +240,9 @@ static void what_is_given_back_is_free(void **state)
     assert_true(kg_ledger_try(&t->memory.ledger, 3 * GB, 4 * GB));
     assert_true(t->last[0].up);
     uint64_t asked = t->judge.seq;
-    t->after = (struct kg_trunner){.up = true, .in_bytes = GB, .out_bytes = GB};
+    t->spare = (struct kg_trunner){.up = true, .in_bytes = GB, .out_bytes = GB};
     assert_int_equal(kg_tmemory_describe(worker, 0, &room, &e), KG_OK);
-    t->after = (struct kg_trunner){.port = -1};
+    t->spare = (struct kg_trunner){.port = -1};
     assert_false(t->last[0].up);
     assert_int_equal(t->judge.seq, asked + 2); /* its port has ended, and the judge keeps nothing */
     assert_in_range(t->memory.ledger.held, 2 * GB, 3 * GB - 1);

@@ -380,7 +380,6 @@ static void it_boots_while_the_last_one_ends(void **state)
 {
     (void)state;
     struct kg_trunner last;
-    struct kg_tfollow f = {.ahead = false};
     struct kg_err err = KG_ERR_INIT;
     need_torch();
     right("small.py", twice);
@@ -398,10 +397,10 @@ static void it_boots_while_the_last_one_ends(void **state)
             kill(next, SIGKILL);
             await_death(next);
         }
-        kg_tspare_follow(worker, &last, &f);
+        kg_tspare_follow(worker, &last);
         assert_false(last.up || exists(ends));
-        assert_true(f.boots == kg_torch_of(worker)->judge.held);
-        kg_tspare_followed(worker, &f);
+        assert_true(kg_torch_of(worker)->boots == kg_torch_of(worker)->judge.held);
+        kg_tspare_followed(worker);
         assert_true(kg_torch_of(worker)->spare.up == (k == 0));
         assert_false(kg_torch_of(worker)->judge.held);
         if (k == 0) {
@@ -430,55 +429,38 @@ static pid_t wake_later(pid_t pid)
     return waker;
 }
 
-/* A spare whose context takes 0.3 s, made while `last` ends. */
-static void follow_slowly(bool ahead)
-{
-    struct kg_trunner last;
-    struct kg_tfollow f = {.ahead = ahead};
-    struct kg_err err = KG_ERR_INIT;
-    const char *problem = kg_torch_of(worker)->problem_file;
-    kg_tspare_drop(worker);
-    kg_tspare_begin(worker, false, 1, 1);
-    assert_int_equal(kg_trunner_start(worker, false, problem, 1, 1, &last, &err), KG_OK);
-    assert_int_equal(kill(spare(), SIGSTOP), 0);
-    pid_t waker = wake_later(spare());
-    kg_tspare_follow(worker, &last, &f);
-    assert_true(f.boots);
-    kg_tspare_followed(worker, &f);
-    assert_int_equal(waitpid(waker, NULL, 0), waker);
-    assert_int_equal(kg_torch_of(worker)->spare.runner.wire->state, KG_TS_READY);
-}
-
-/* The one after the next is begun meanwhile, where it will be needed, and makes no context yet. */
-static void one_more_is_begun_while_it_boots(void **state)
+/* Others may be timed as soon as somebody looks and the context is made, but not before, and the
+ * judge is asked in turn from then on. */
+static void others_go_on_when_its_context_is_made(void **state)
 {
     (void)state;
-    const struct kg_trunner *after = &kg_torch_of(worker)->after;
+    struct kg_trunner last;
+    struct kg_torch *t = kg_torch_of(worker);
+    struct kg_err err = KG_ERR_INIT;
     need_torch();
     right("small.py", twice);
-    kg_torch_of(worker)->judge.facts.clock = true;
-    follow_slowly(false);
-    assert_false(after->up);
-    follow_slowly(true);
-    assert_true(after->up && exists(after->runner.sandbox.pid));
-    assert_int_equal(sources(), 2);
-    usleep(50000);
-    assert_false(after->runner.told);
-    pid_t first = spare(), second = after->runner.sandbox.pid;
-    uint64_t taken = kg_torch_of(worker)->taken;
-    right("small.py", twice);
-    assert_int_equal(kg_torch_of(worker)->taken, taken + 1);
-    assert_false(exists(first) || after->up);
-    assert_int_equal(spare(), second);
-    right("small.py", twice);
-    assert_int_equal(kg_torch_of(worker)->taken, taken + 2);
-    assert_false(exists(second));
-    follow_slowly(true);
-    second = after->runner.sandbox.pid;
     kg_tspare_drop(worker);
-    assert_false(after->up || exists(second));
-    assert_int_equal(sources(), 0);
-    kg_torch_of(worker)->judge.facts.clock = false;
+    t->judge.facts.clock = true;
+    kg_tspare_begin(worker, false, 1, 1);
+    assert_int_equal(kg_trunner_start(worker, false, t->problem_file, 1, 1, &last, &err), KG_OK);
+    assert_int_equal(kill(spare(), SIGSTOP), 0);
+    pid_t waker = wake_later(spare());
+    kg_tspare_follow(worker, &last);
+    assert_true(t->boots && t->judge.held);
+    kg_tspare_look(worker);
+    assert_true(t->judge.held && t->boot.device.fd_long >= 0 && t->boot.turn.fd >= 0);
+    assert_int_equal(waitpid(waker, NULL, 0), waker);
+    for (int k = 0; k < 1000 && t->judge.held; k++) {
+        usleep(10000);
+        kg_tspare_look(worker);
+    }
+    assert_false(t->judge.held || t->boot.device.fd_long >= 0 || t->boot.turn.fd >= 0);
+    assert_true(t->boots);
+    kg_tspare_followed(worker);
+    assert_false(t->boots || t->judge.held);
+    assert_int_equal(t->spare.runner.wire->state, KG_TS_READY);
+    right("small.py", twice);
+    t->judge.facts.clock = false;
 }
 
 static void none_where_no_other_follows(void **state)
@@ -602,7 +584,7 @@ int main(void)
         cmocka_unit_test(sources_do_not_mix),
         cmocka_unit_test(none_where_it_is_not_wanted),
         cmocka_unit_test(it_boots_while_the_last_one_ends),
-        cmocka_unit_test(one_more_is_begun_while_it_boots),
+        cmocka_unit_test(others_go_on_when_its_context_is_made),
         cmocka_unit_test(none_where_no_other_follows),
         cmocka_unit_test(nothing_boots_while_a_device_is_measured),
         cmocka_unit_test(the_null_runner_serves_all_problems),

@@ -19,8 +19,7 @@ struct kg_task {
     bool source;              /* text is the candidate byte for byte */
     enum kg_stage stop_after; /* KG_ST_PROFILE: run all */
     bool any_problem;         /* also one that is put aside (findings.h): it is being looked at */
-    unsigned more; /* so many more are likely to follow in this worker, 2 at most: what they need
-                      may be begun */
+    bool more; /* another is likely to follow in this worker: what it needs may be begun */
     const char *rewards;   /* comma-separated presets; NULL: the configuration's */
     const json_t *replay;  /* "private" of a record: repeat its verdict on those inputs; or NULL */
     const char *replay_id; /* id of that record; NULL where replay is */

@@ -41,11 +41,10 @@ static void fail_stopped(struct kg_supervisor *s, struct kg_pool_task *t)
     kg_supervisor_fail(s, t, &e);
 }
 
-/* So many more tasks wait that another will follow even if each worker takes one before, or two. */
-static int more_to_come(const struct kg_supervisor *s)
+/* So many more tasks wait that another will follow even if each worker takes one before. */
+static bool more_to_come(const struct kg_supervisor *s)
 {
-    size_t workers = (size_t)s->wanted;
-    return (s->tasks.n >= workers) + (s->tasks.n >= 2 * workers);
+    return s->tasks.n >= (size_t)s->wanted;
 }
 
 static size_t choose(const struct kg_supervisor *s, const struct kg_worker_process *w,

@@ -36,9 +36,9 @@ enum kg_code kg_worker_process_start(struct kg_worker_process *w, const char *pr
     return KG_OK;
 }
 
-bool kg_worker_process_hand(struct kg_worker_process *w, struct kg_pool_task *t, int more)
+bool kg_worker_process_hand(struct kg_worker_process *w, struct kg_pool_task *t, bool more)
 {
-    if (json_object_set_new(t->head, "more", json_integer(more)) != 0 ||
+    if (json_object_set_new(t->head, "more", json_boolean(more)) != 0 ||
         !kg_channel_queue(&w->channel, KG_FRAME_TASK, json_incref(t->head), t->body, t->len)) {
         return false;
     }

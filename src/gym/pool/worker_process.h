@@ -34,10 +34,9 @@ struct kg_worker_process {
  * KG_E_HOST: it cannot be executed. KG_E_LIMIT: no memory. */
 enum kg_code kg_worker_process_start(struct kg_worker_process *w, const char *program, int shared,
                                      json_t *configure, struct kg_err *err) KG_MUST_USE;
-/* Gives it a task, which it owns until its result; more: so many will probably follow, 2 at most.
- * False: the task stays the caller's, since there is no memory to send it or the channel has ended.
- */
-bool kg_worker_process_hand(struct kg_worker_process *w, struct kg_pool_task *t, int more);
+/* Gives it a task, which it owns until its result; more: another will probably follow. False: the
+ * task stays the caller's, since there is no memory to send it or the channel has ended. */
+bool kg_worker_process_hand(struct kg_worker_process *w, struct kg_pool_task *t, bool more);
 /* The task under way ends with KG_E_CANCELLED within milliseconds; the process goes on. */
 void kg_worker_process_cancel(struct kg_worker_process *w);
 /* Tells it to end: an idle one by the end of its input, a busy one by SIGTERM as well. */

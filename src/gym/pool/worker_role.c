@@ -166,7 +166,7 @@ static enum kg_code fill_task(struct role *role, const struct kg_frame *f, const
                           .source = json_is_true(json_object_get(f->head, "source")),
                           .rewards = kg_frame_text(f->head, "rewards"),
                           .stop_after = KG_ST_PROFILE,
-                          .more = (unsigned)kg_frame_int(f->head, "more")};
+                          .more = json_is_true(json_object_get(f->head, "more"))};
     if (stop && !kg_stage_parse(stop, &t->stop_after)) {
         return kg_fail(err, KG_E_USAGE, "stop_after: no stage `%.40s`", stop);
     }

@@ -117,6 +117,13 @@ struct kg_tmemory {
     enum kg_tmemory_rung rung;
 };
 
+/* A runner that makes its context (kg_trunner_boot). */
+struct kg_tboot {
+    struct kg_lease turn, device;
+    bool apart; /* nobody is timed until it is made */
+    int64_t since_ns;
+};
+
 /* Tests only: what is made up where there is no device for it. */
 struct kg_torch_test {
     bool times_anywhere;    /* the stage timing runs though windows are no times there */
@@ -158,7 +165,8 @@ struct kg_torch {
     char defect[200];        /* and what is wrong with it; "": nothing */
     struct kg_trunner null;  /* of timing, and of any problem: holds no code, answers KG_TC_NULL */
     struct kg_trunner spare; /* the next candidate's runner, with an empty source */
-    struct kg_trunner after; /* the one after that, which has no context yet; of the same zygote */
+    struct kg_tboot boot;    /* of the spare, while it boots: from kg_tspare_follow to followed */
+    bool boots;
     struct kg_trunner last[KG_INSTANCES]; /* of the problem before */
     bool spare_interprets;                /* it is of the second zygote */
     uint64_t sources;       /* files made for candidates so far: each has a name of its own */

@@ -132,7 +132,7 @@ static uint64_t on_device(const struct kg_torch *t)
     for (int k = 0; k < KG_INSTANCES; k++) {
         bytes += regions_of(t, &t->instance[k].ref);
     }
-    return bytes + regions_of(t, &t->null) + regions_of(t, &t->spare) + regions_of(t, &t->after);
+    return bytes + regions_of(t, &t->null) + regions_of(t, &t->spare);
 }
 
 /* Is there so much, and a part of the device besides for those that need less? */

@@ -198,13 +198,12 @@ static void keep_output(struct kg_evaluation *e, const struct kg_pyrunner *run)
     }
 }
 
-void kg_tcandidate_leave(struct kg_evaluation *e, struct kg_tfollow *f)
+void kg_tcandidate_leave(struct kg_evaluation *e)
 {
     struct kg_torch_run *run = kg_torch_run_of(e);
-    *f = (struct kg_tfollow){.ahead = !e->alone && e->task->more > 1};
     if (run && run->cand.up) {
         int builds = kg_tbuilds_hold(e);
-        kg_tspare_follow(e->w, &run->cand, f);
+        kg_tspare_follow(e->w, &run->cand);
         kg_torch_of(e->w)->beside = false;
         kg_tbuilds_keep(e, builds);
         keep_output(e, &run->cand.runner);
@@ -213,9 +212,8 @@ void kg_tcandidate_leave(struct kg_evaluation *e, struct kg_tfollow *f)
 
 void kg_tcandidate_stop(struct kg_evaluation *e)
 {
-    struct kg_tfollow f;
-    kg_tcandidate_leave(e, &f);
-    kg_tspare_followed(e->w, &f);
+    kg_tcandidate_leave(e);
+    kg_tspare_followed(e->w);
 }
 
 /* What the first call at a shape may need besides: autotuning, compiling. */

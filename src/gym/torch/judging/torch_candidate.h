@@ -11,7 +11,7 @@ enum kg_stage_result kg_tcandidate_again(struct kg_evaluation *e, struct kg_tins
                                          enum kg_stage stage, struct kg_err *err);
 void kg_tcandidate_stop(struct kg_evaluation *e);
 /* The same in two: until kg_tspare_followed() the next one's context is made (kg_tspare_follow). */
-void kg_tcandidate_leave(struct kg_evaluation *e, struct kg_tfollow *f);
+void kg_tcandidate_leave(struct kg_evaluation *e);
 /* While it is not called, its process and all that it started are stopped, so that nothing of it
  * takes time from the reference or the judge. Only where all share a core, on a CPU: to stop a
  * process with a context on a GPU between calls disturbs its times. Commands wake it by themselves,

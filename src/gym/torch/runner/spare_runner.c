@@ -1,7 +1,6 @@
 /* Runners of candidates. Nothing of a runner's start knows what it will hold: fork, sandbox, and on
  * a GPU a context. So one is begun ahead, while the last one is at work, and waits with an empty
- * source file; on a GPU one more, while the first one's context is made. The file is written when
- * the runner becomes a candidate's, before LOAD reads it. */
+ * source file. The file is written when the runner becomes a candidate's, before LOAD reads it. */
 #include "gym/torch/runner/spare_runner.h"
 
 #include <errno.h>
@@ -95,8 +94,7 @@ static bool take(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_
         return false;
     }
     *out = t->spare;
-    t->spare = t->after;
-    t->after = (struct kg_trunner){.port = -1};
+    t->spare = (struct kg_trunner){.port = -1};
     t->taken++;
     return true;
 }
@@ -154,61 +152,49 @@ void kg_tspare_regions(const struct kg_worker *w, bool answers, uint64_t *in_byt
     }
 }
 
-/* Another runner where there is room for it and all that it needs is up; false: there is none. */
-static bool begin_ahead(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes,
-                        struct kg_trunner *out)
+void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes)
 {
     struct kg_torch *t = kg_torch_of(w);
     struct kg_zygote *z = &t->zygote[interpret];
     struct kg_err ignored = KG_ERR_INIT;
-    bool may = t->judge_up && t->judge.pid > 0 && t->zygote_up[interpret] && kg_zygote_alive(z);
-    bool begun = is_on(w) && !out->up && may && has_room(t, in_bytes, out_bytes) &&
-                 begin(w, z, in_bytes, out_bytes, out, &ignored) == KG_OK;
-    t->spares += begun;
-    return begun;
-}
-
-void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes)
-{
-    struct kg_torch *t = kg_torch_of(w);
     kg_tspare_regions(w, true, &in_bytes, &out_bytes);
-    if (!t->judge.held && begin_ahead(w, interpret, in_bytes, out_bytes, &t->spare)) {
+    bool may = t->judge_up && t->judge.pid > 0 && !t->judge.held && t->zygote_up[interpret] &&
+               kg_zygote_alive(z);
+    if (is_on(w) && !t->spare.up && may && has_room(t, in_bytes, out_bytes) &&
+        begin(w, z, in_bytes, out_bytes, &t->spare, &ignored) == KG_OK) {
+        t->spares++;
+        t->spare_interprets = interpret;
         if (!t->judge.facts.clock || !w->config.torch_contexts_apart) {
             kg_pyrunner_go(&t->spare.runner);
         }
-        t->spare_interprets = interpret;
     }
 }
 
-/* Like the spare; unless the device would wait for it. */
-static void begin_after(struct kg_worker *w)
-{
-    struct kg_torch *t = kg_torch_of(w);
-    const struct kg_trunner *s = &t->spare;
-    if (!kg_pyrunner_at_rest(&s->runner)) {
-        (void)begin_ahead(w, t->spare_interprets, s->in_bytes, s->out_bytes, &t->after);
-    }
-}
-
-void kg_tspare_follow(struct kg_worker *w, struct kg_trunner *last, struct kg_tfollow *f)
+void kg_tspare_follow(struct kg_worker *w, struct kg_trunner *last)
 {
     struct kg_torch *t = kg_torch_of(w);
     struct kg_err ignored = KG_ERR_INIT;
     bool waits = t->spare.up && !t->spare.runner.told;
-    f->boots = t->judge_up && t->judge.facts.clock && waits && kg_pyrunner_at_rest(&last->runner) &&
-               kg_trunner_boot(w, &t->spare, &f->boot, &ignored) == KG_OK;
+    t->boots = t->judge_up && t->judge.facts.clock && waits && kg_pyrunner_at_rest(&last->runner) &&
+               kg_trunner_boot(w, &t->spare, &t->boot, &ignored) == KG_OK;
     kg_trunner_stop(w, last);
 }
 
-void kg_tspare_followed(struct kg_worker *w, struct kg_tfollow *f)
+void kg_tspare_look(struct kg_worker *w)
 {
+    struct kg_torch *t = kg_torch_of(w);
+    if (t->boots) {
+        kg_trunner_look(w, &t->spare, &t->boot);
+    }
+}
+
+void kg_tspare_followed(struct kg_worker *w)
+{
+    struct kg_torch *t = kg_torch_of(w);
     struct kg_err ignored = KG_ERR_INIT;
-    if (f->boots) {
-        if (f->ahead) {
-            begin_after(w);
-        }
-        (void)!kg_trunner_booted(w, &kg_torch_of(w)->spare, &f->boot, &ignored);
-        f->boots = false;
+    if (t->boots) {
+        (void)!kg_trunner_booted(w, &t->spare, &t->boot, &ignored);
+        t->boots = false;
     }
 }
 
@@ -224,5 +210,4 @@ void kg_tspare_settle(struct kg_worker *w)
 void kg_tspare_drop(struct kg_worker *w)
 {
     kg_trunner_stop(w, &kg_torch_of(w)->spare);
-    kg_trunner_stop(w, &kg_torch_of(w)->after);
 }

@@ -13,16 +13,12 @@ enum kg_code kg_tspare_take(struct kg_worker *w, bool interpret, const char *tex
  * needs is up. Nothing depends on it: what fails here is told to whoever wants a runner. */
 void kg_tspare_begin(struct kg_worker *w, bool interpret, uint64_t in_bytes, uint64_t out_bytes);
 /* Ends this one, and where the spare waits for its turn to make its context it does so meanwhile,
- * until followed, which waits for it: neither delays the other, nor what is done in between. While
- * it waits it begins the one after that, if asked to: a worker that would do so later waits for
- * whoever is timed first. */
-struct kg_tfollow {
-    bool ahead; /* in: one more will be needed */
-    bool boots; /* the spare does */
-    struct kg_tboot boot;
-};
-void kg_tspare_follow(struct kg_worker *w, struct kg_trunner *last, struct kg_tfollow *f);
-void kg_tspare_followed(struct kg_worker *w, struct kg_tfollow *f);
+ * until followed, which waits for it: neither delays the other, nor what is done in between. Who
+ * does something long in between calls look now and then: nobody is timed until the context is
+ * known to be made. */
+void kg_tspare_follow(struct kg_worker *w, struct kg_trunner *last);
+void kg_tspare_look(struct kg_worker *w);
+void kg_tspare_followed(struct kg_worker *w);
 /* Until it has booted: before a device is measured, and nothing else may be at work there. */
 void kg_tspare_settle(struct kg_worker *w);
 void kg_tspare_drop(struct kg_worker *w); /* idempotent */

@@ -119,7 +119,7 @@ static enum kg_code take_turn(const struct kg_worker *w, struct kg_lease *turn, 
 enum kg_code kg_trunner_boot(struct kg_worker *w, struct kg_trunner *s, struct kg_tboot *boot,
                              struct kg_err *err)
 {
-    *boot = (struct kg_tboot){KG_LEASE_NONE, KG_LEASE_NONE, 0};
+    *boot = (struct kg_tboot){.turn = KG_LEASE_NONE, .device = KG_LEASE_NONE};
     int64_t begun = kg_clock_ns();
     enum kg_code code = KG_OK;
     if (!s->runner.told) {
@@ -127,6 +127,7 @@ enum kg_code kg_trunner_boot(struct kg_worker *w, struct kg_trunner *s, struct k
         code = code == KG_OK ? kg_torch_device_acquire(w, &boot->device, err) : code;
     }
     kg_trace_span(begun, "runner", "wait to boot");
+    boot->apart = boot->device.fd_long >= 0;
     boot->since_ns = kg_clock_ns();
     if (code == KG_OK) {
         kg_pyrunner_go(&s->runner);
@@ -138,17 +139,32 @@ enum kg_code kg_trunner_boot(struct kg_worker *w, struct kg_trunner *s, struct k
     return code;
 }
 
-/* Its context is made, and the rest is as short as a request: whoever waits for contexts to be made
- * need not wait for that. */
+/* Its context is made: others may be timed. */
+static void let_others(struct kg_worker *w, struct kg_tboot *boot)
+{
+    if (boot->device.fd_long >= 0) {
+        kg_trace_span(boot->since_ns, "runner", "boot");
+        kg_torch_device_release(w, &boot->device);
+        kg_lease_release(&boot->turn);
+    }
+}
+
+void kg_trunner_look(struct kg_worker *w, const struct kg_trunner *s, struct kg_tboot *boot)
+{
+    if (kg_pyrunner_at_rest(&s->runner)) {
+        let_others(w, boot);
+    }
+}
+
+/* After its context the rest is as short as a request: whoever waits for contexts to be made need
+ * not wait for that. */
 static enum kg_code made_context(struct kg_worker *w, struct kg_trunner *s, struct kg_tboot *boot,
                                  const char **part, struct kg_err *err)
 {
     if (kg_pyrunner_has_context(&s->runner, err) != KG_OK) {
         return err->code;
     }
-    kg_trace_span(boot->since_ns, "runner", "boot");
-    kg_torch_device_release(w, &boot->device);
-    kg_lease_release(&boot->turn);
+    let_others(w, boot);
     int64_t asked = kg_clock_ns();
     enum kg_code code = kg_torch_device_request(w, &boot->device, err);
     kg_trace_span(asked, "runner", "wait to prepare");
@@ -161,8 +177,7 @@ enum kg_code kg_trunner_booted(struct kg_worker *w, struct kg_trunner *s, struct
                                struct kg_err *err)
 {
     const char *part = "boot";
-    bool long_use = boot->device.fd_long >= 0;
-    enum kg_code code = long_use ? made_context(w, s, boot, &part, err) : KG_OK;
+    enum kg_code code = boot->apart ? made_context(w, s, boot, &part, err) : KG_OK;
     code = code == KG_OK ? kg_pyrunner_ready(&s->runner, err) : code;
     kg_trace_span(boot->since_ns, "runner", part);
     if (code == KG_OK) {

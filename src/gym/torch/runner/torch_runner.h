@@ -17,13 +17,11 @@ enum kg_code kg_trunner_begin(struct kg_worker *w, struct kg_zygote *z, const ch
 enum kg_code kg_trunner_ready(struct kg_worker *w, struct kg_trunner *s,
                               struct kg_err *err) KG_MUST_USE;
 /* The second half in two: it makes its context from boot on, and the caller may use the device
- * until booted, but not wait for it. */
-struct kg_tboot {
-    struct kg_lease turn, device;
-    int64_t since_ns;
-};
+ * until booted. Where look finds that it is made others may be timed from then on, and the caller
+ * waits for them as with any request. */
 enum kg_code kg_trunner_boot(struct kg_worker *w, struct kg_trunner *s, struct kg_tboot *boot,
                              struct kg_err *err) KG_MUST_USE;
+void kg_trunner_look(struct kg_worker *w, const struct kg_trunner *s, struct kg_tboot *boot);
 enum kg_code kg_trunner_booted(struct kg_worker *w, struct kg_trunner *s, struct kg_tboot *boot,
                                struct kg_err *err) KG_MUST_USE;
 /* So much of its OUT from now on, until the next time: before it builds a module. */

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/trace.h"
+#include "gym/torch/runner/spare_runner.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
 #define WARM_ALONE 1  /* warm-up once the device is its alone; the others keep nobody waiting */
@@ -278,6 +279,7 @@ enum kg_code kg_tpairs_oracle(struct kg_tpairs *s, struct kg_tpairs_result *out,
     s->out = out;
     for (size_t i = 0; i < KG_DJ_KEPT_SLOTS && flow == KG_TFLOW_ON; i++) {
         struct kg_tlater *l = &s->later[i];
+        kg_tspare_look(s->w);
         flow = l->there ? kg_tpairs_ask_later(s, l, err) : flow;
     }
     s->out = NULL;

@@ -145,12 +145,11 @@ static enum outcome of_loud(struct kg_evaluation *e, struct kg_tpairs *s, struct
 static enum outcome ask_oracle(struct kg_evaluation *e, struct kg_tpairs *s, enum outcome o,
                                struct kg_tpairs_result *res, struct kg_err *err)
 {
-    struct kg_tfollow f = {.ahead = false};
     if (o != DISTURBED) {
-        kg_tcandidate_leave(e, &f);
+        kg_tcandidate_leave(e);
     }
     enum kg_code code = kg_tpairs_oracle(s, res, err);
-    kg_tspare_followed(e->w, &f);
+    kg_tspare_followed(e->w);
     if (code != KG_OK) {
         return ERROR;
     }
