@@ -117,8 +117,27 @@ static void obey(struct kg_remote *r, struct kg_frame *f)
     }
 }
 
+/* A client that takes no more is heard to its end: it may have said that it closes the pool. */
+static void hear(struct kg_remote *r)
+{
+    struct kg_frame f;
+    bool last = kg_channel_last(&r->client), more;
+    do {
+        size_t had = r->client.in.len - r->client.in_at;
+        kg_channel_fill(&r->client);
+        more = last && !r->client.ended && r->client.in.len - r->client.in_at != had;
+        while (!r->ending && kg_channel_take(&r->client, &f)) {
+            obey(r, &f);
+            kg_frame_deinit(&f);
+        }
+    } while (!r->ending && more);
+}
+
 static void end_if_done(struct kg_remote *r)
 {
+    if (r->client.ended && !r->ending) {
+        hear(r);
+    }
     if (r->client.ended && !r->ending) {
         kg_remote_end(r, !r->run_named);
     }
@@ -130,15 +149,10 @@ static void end_if_done(struct kg_remote *r)
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
     struct kg_remote *r = arg;
-    struct kg_frame f;
     (void)fd;
     (void)what;
-    kg_channel_fill(&r->client);
-    while (!r->ending && kg_channel_take(&r->client, &f)) {
-        obey(r, &f);
-        kg_frame_deinit(&f);
-    }
-    if (r->client.ended || r->ending) {
+    hear(r);
+    if ((r->client.ended && !r->client.unread) || r->ending) {
         event_del(r->readable);
     }
     kg_remote_feed(r);

@@ -4,7 +4,9 @@
 #include "kgym_cases.h"
 
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
+#include "gym/pool/client.h"
 #include "tests/support/svc_rig.h"
 
 static char url[64];
@@ -193,6 +195,38 @@ static void test_a_pool_that_is_closed_leaves_nothing_behind(void **state)
     }
     await_running(p, 2);
     kgym_close(p);
+    assert_int_equal(jobs("waiting"), 0);
+    await_none("running");
+}
+
+/* Its last words reach the pool's process though that has found already that nobody listens, and
+ * though the socket has no room for them at first. */
+static void test_a_pool_that_is_closed_is_heard_to_its_end(void **state)
+{
+    int full = 1, status = -1;
+    (void)state;
+    struct kgym_pool *p = open_run("eight");
+    submit(p, ENDLESS, "a", 0);
+    await_running(p, 1);
+    long remote = child_of(getpid());
+    assert_int_equal(shutdown(p->channel.fd, SHUT_RD), 0);
+    submit(p, ENDLESS, "b", 0);
+    usleep(500000); /* nobody has heard that it is taken */
+    assert_int_equal(kill((pid_t)remote, SIGSTOP), 0);
+    for (int i = 0; i < 30; i++) {
+        char tag[16];
+        snprintf(tag, sizeof tag, "%d", i);
+        submit(p, ENDLESS, tag, 0);
+    }
+    assert_int_equal(setsockopt(p->channel.fd, SOL_SOCKET, SO_SNDBUF, &full, sizeof full), 0);
+    pid_t waker = fork();
+    if (waker == 0) {
+        usleep(300000);
+        _exit(kill((pid_t)remote, SIGCONT) == 0 ? 0 : 1);
+    }
+    kgym_close(p);
+    assert_int_equal(waitpid(waker, &status, 0), waker);
+    assert_int_equal(status, 0);
     assert_int_equal(jobs("waiting"), 0);
     await_none("running");
 }
@@ -405,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_equal_tasks_hear_of_their_job_together),
         cmocka_unit_test(test_a_shared_job_goes_on_for_the_others),
         cmocka_unit_test(test_a_pool_that_is_closed_leaves_nothing_behind),
+        cmocka_unit_test(test_a_pool_that_is_closed_is_heard_to_its_end),
         cmocka_unit_test(test_a_caller_that_dies_leaves_its_requests),
         cmocka_unit_test(test_a_cancel_after_a_death_reaches_the_service),
         cmocka_unit_test(test_a_service_that_restarts_is_waited_for),

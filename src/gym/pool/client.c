@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #define QUEUE_LIMIT 4096
 #define QUEUE_MOST  65536
 #define MS_NS       INT64_C(1000000)
+#define CLOSE_NS    INT64_C(10000000000)
 
 _Static_assert((int)KGYM_E_NEEDS_GPU == (int)KG_E_NEEDS_GPU &&
                    (int)KGYM_E_CANCELLED == (int)KG_E_CANCELLED &&
@@ -156,13 +158,24 @@ enum kgym_code kgym_open(const struct kgym_options *options, struct kgym_pool **
     return kg_client_error(&e, err);
 }
 
+/* With all that waits before it: jobs stay at the service where it gets lost. */
+static void say_close(struct kgym_pool *p)
+{
+    int64_t until = kg_clock_ns() + CLOSE_NS;
+    bool more = kg_channel_queue(&p->channel, KG_FRAME_CLOSE, json_object(), "", 0);
+    while (more && kg_channel_flush(&p->channel) && kg_clock_ns() < until) {
+        struct pollfd room = {.fd = p->channel.fd, .events = POLLOUT};
+        (void)poll(&room, 1, 100);
+    }
+}
+
 void kgym_close(struct kgym_pool *p)
 {
     if (!p) {
         return;
     }
-    if (p->remote && kg_channel_queue(&p->channel, KG_FRAME_CLOSE, json_object(), "", 0)) {
-        (void)kg_channel_flush(&p->channel);
+    if (p->remote) {
+        say_close(p);
     }
     kg_client_end(p);
     for (size_t i = 0; i < p->ntasks; i++) {
