@@ -288,6 +288,51 @@ static void a_null_call_has_a_window(void **state)
     kg_dj_stop(&j);
 }
 
+static bool takes_its_time(struct view *v)
+{
+    if (v->w->command == KG_TC_NULL) {
+        usleep(15000);
+    }
+    v_honest(v);
+    return false;
+}
+
+/* Processor time of the judge for some calls. */
+static int64_t spent(struct kg_dj *j, const struct runner *cand, bool alone)
+{
+    struct timespec from, to;
+    struct kg_dj_report rep;
+    clockid_t clock;
+    _Atomic uint32_t building = KG_TB_NONE;
+    j->held = alone;
+    assert_int_equal(clock_getcpuclockid(j->pid, &clock), 0);
+    assert_int_equal(clock_gettime(clock, &from), 0);
+    for (int k = 0; k < 10; k++) {
+        struct kg_dj_call c = call_of(cand, -1, KG_TC_NULL, KG_DJ_NONE);
+        c.building = &building;
+        OK(kg_dj_run(j, &c, &rep, &err));
+        assert_int_equal(rep.status, KG_DJ_ANSWERED);
+    }
+    assert_int_equal(clock_gettime(clock, &to), 0);
+    j->held = false;
+    return (to.tv_sec - from.tv_sec) * INT64_C(1000000000) + to.tv_nsec - from.tv_nsec;
+}
+
+/* It looks for an answer all the time only where it is alone on the device. */
+static void who_shares_the_device_leaves_the_core(void **state)
+{
+    (void)state;
+    struct runner ref, cand;
+    struct kg_dj j = with_case(&ref);
+    cand = start_runner(&j, takes_its_time);
+    run(&j, &cand, 0, KG_TC_BIND, KG_DJ_NONE);
+    int64_t shared = spent(&j, &cand, false), alone = spent(&j, &cand, true);
+    assert_in_range(2 * shared, 0, alone);
+    end_runner(&j, &cand);
+    end_runner(&j, &ref);
+    kg_dj_stop(&j);
+}
+
 /* Answers with one number: the seed that it saw when the call was announced, and at the call. */
 static bool tells_seeds(struct view *v)
 {
@@ -453,6 +498,7 @@ int main(void)
         cmocka_unit_test(a_changed_input_is_seen),
         cmocka_unit_test(a_null_call_has_a_window),
         cmocka_unit_test(the_seed_of_a_call_that_draws_comes_with_its_release),
+        cmocka_unit_test(who_shares_the_device_leaves_the_core),
         cmocka_unit_test(inputs_that_moved_are_bound_with_the_call),
         cmocka_unit_test(memory_of_the_gone_serves_again),
         cmocka_unit_test(memory_of_the_gone_is_given_back),

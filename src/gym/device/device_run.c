@@ -12,8 +12,9 @@
 #define LOUD_NS    100000
 #define SLICE_NS   20000000
 #define SPIN_NS    20000000 /* a wake-up across cores takes 45 us, and varies by as much */
-#define PATIENCE   10       /* waiting for the device may extend a call by at most so many times */
-#define PREPARE_NS 5000000  /* a runner that prepares longer does the rest within its own window */
+#define SHARED_NS  50000 /* while others use the device nothing is timed, and they need the core */
+#define PATIENCE   10    /* waiting for the device may extend a call by at most so many times */
+#define PREPARE_NS 5000000 /* a runner that prepares longer does the rest within its own window */
 
 /* True if the runner already knows these inputs at these places. */
 static bool same_places(const struct kg_dj_port *p, const struct kg_dj_case *c)
@@ -235,7 +236,7 @@ static enum kg_code release(struct kg_dj_state *s, struct kg_dj_command *k, uint
     w->seed = k->req->seed;
     kg_twire_release(w, k->nonce);
     if (s->dev.facts.clock) {
-        spin(&w->done, number, SPIN_NS);
+        spin(&w->done, number, k->req->flags & KG_TF_POLITE ? SHARED_NS : SPIN_NS);
     }
     out->status = wait_for(s, k, number);
     return KG_OK;
