@@ -288,6 +288,51 @@ static void those_who_want_it_alone_keep_long_uses_out(void **state)
     close(ends[1]);
 }
 
+/* True: who has waited to be alone went first. */
+static bool came_last(const char *device)
+{
+    struct kg_lease a, b;
+    struct kg_err err = KG_ERR_INIT;
+    int ready[2], status = 1;
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(kg_lease_share_long(device, &a, NULL, &err), KG_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        bool told = write(ready[1], "x", 1) == 1;
+        close(a.fd_long); /* the other has it */
+        bool got = kg_lease_alone(device, true, &b, NULL, &err) == KG_OK;
+        usleep(50000);
+        _exit(told && got ? 0 : 1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    usleep(20000);
+    kg_lease_release(&a);
+    int64_t released = kg_clock_ns();
+    assert_int_equal(kg_lease_share_last(device, &b, NULL, &err), KG_OK);
+    bool last = kg_clock_ns() - released >= 50 * MS;
+    kg_lease_release(&b);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close(ready[0]);
+    close(ready[1]);
+    return last;
+}
+
+/* Who makes a context is done, and asks for more. On a busy host a process that waits may look too
+ * late. */
+static void who_has_just_released_it_comes_after_who_waits(void **state)
+{
+    (void)state;
+    char device[40];
+    int last = 0;
+    snprintf(device, sizeof device, "test%d", (int)getpid());
+    for (int i = 0; i < 10; i++) {
+        last += came_last(device);
+    }
+    assert_true(last > 5);
+}
+
 static void a_link_is_not_followed(void **state)
 {
     (void)state;
@@ -410,6 +455,7 @@ int main(void)
         cmocka_unit_test(short_uses_go_on_while_a_long_one_ends),
         cmocka_unit_test(who_waits_steps_back_for_the_slow),
         cmocka_unit_test(those_who_want_it_alone_keep_long_uses_out),
+        cmocka_unit_test(who_has_just_released_it_comes_after_who_waits),
         cmocka_unit_test(a_link_is_not_followed),
         cmocka_unit_test(only_a_regular_file_will_do),
         cmocka_unit_test(the_default_path_names_the_user),

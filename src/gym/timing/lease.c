@@ -15,6 +15,7 @@
 
 /* flock has no deadline, so it is polled; a device is idle for as long at most. */
 #define POLL_NS 500000
+#define LAST_NS (4 * POLL_NS)
 #define JOIN_NS 150000000 /* contexts take half as long each where several are created at once */
 
 void kg_lease_default_path(char *out, size_t cap)
@@ -182,6 +183,15 @@ enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l, const v
 {
     *l = KG_LEASE_NONE;
     return share(device, true, &l->fd_long, cancel, err);
+}
+
+/* Until they have seen that it is released they are not in the queue. */
+enum kg_code kg_lease_share_last(const char *device, struct kg_lease *l, const volatile int *cancel,
+                                 struct kg_err *err)
+{
+    struct timespec pause = {.tv_sec = 0, .tv_nsec = LAST_NS};
+    nanosleep(&pause, NULL);
+    return kg_lease_share_long(device, l, cancel, err);
 }
 
 static enum kg_code open_slow(const char *device, int *fd, struct kg_err *err)

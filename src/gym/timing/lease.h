@@ -42,6 +42,9 @@ enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volati
                             struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l, const volatile int *cancel,
                                  struct kg_err *err) KG_MUST_USE;
+/* The same for who has just released it: those who wait for the device alone go first. */
+enum kg_code kg_lease_share_last(const char *device, struct kg_lease *l, const volatile int *cancel,
+                                 struct kg_err *err) KG_MUST_USE;
 /* Marks a short use that takes long (a call that compiles or hangs). The device cannot be had alone
  * until it ends, so queued exclusive users step back and admit others meanwhile. */
 enum kg_code kg_lease_slow(const char *device, struct kg_lease *l, struct kg_err *err) KG_MUST_USE;

@@ -47,9 +47,9 @@ enum kg_code kg_torch_device_acquire(struct kg_worker *w, struct kg_lease *l, st
     return code;
 }
 
-enum kg_code kg_torch_device_request(struct kg_worker *w, struct kg_lease *l, struct kg_err *err)
+enum kg_code kg_torch_device_last(struct kg_worker *w, struct kg_lease *l, struct kg_err *err)
 {
-    enum kg_code code = kg_lease_share(kg_torch_of(w)->device, l, w->cancelled, err);
+    enum kg_code code = kg_lease_share_last(kg_torch_of(w)->device, l, w->cancelled, err);
     kg_torch_of(w)->judge.held = code == KG_OK;
     return code;
 }

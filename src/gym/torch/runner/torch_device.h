@@ -17,11 +17,10 @@ void kg_torch_give_device(struct kg_worker *w, struct kg_lease *l);
  * much). *l may hold nothing after it: what is the worker's already is not asked for twice. */
 enum kg_code kg_torch_device_acquire(struct kg_worker *w, struct kg_lease *l,
                                      struct kg_err *err) KG_MUST_USE;
-/* For what is as short as a request of the judge's. The worker holds nothing of the device. Until
- * it is released, the judge's own requests of this worker take no lease, as where it has the device
- * alone: nothing is timed meanwhile. */
-enum kg_code kg_torch_device_request(struct kg_worker *w, struct kg_lease *l,
-                                     struct kg_err *err) KG_MUST_USE;
+/* For the rest of a start whose context is made: those who waited for that are timed first. The
+ * worker holds nothing of the device. */
+enum kg_code kg_torch_device_last(struct kg_worker *w, struct kg_lease *l,
+                                  struct kg_err *err) KG_MUST_USE;
 void kg_torch_device_release(struct kg_worker *w, struct kg_lease *l);
 
 /* A place on the device beside other evaluations of this host, or the device alone (e->alone). */
