@@ -83,6 +83,7 @@ class Subject:
         self.row = False  # a line of a file of rows: KernelBook's conventions
         self.single = False  # the oracle is the reference in float
         self.first_draw = None  # inputs that there was no room for on the device
+        self.on_host = contextlib.nullcontext  # around what needs no device
         self.overlapping = None  # {(k, i)}: inputs that share memory in each draw
         self.slices = 0  # in which the oracle works; 0: as a whole
         self.room = None  # where it joins them (oracle.in_slices)
@@ -140,7 +141,8 @@ class Subject:
             args = [t.to(self.device) if isinstance(t, torch.Tensor) else t
                     for t in _cast(args, self.compat)]
         seed_all(seed, self.device)
-        made = self.source.entry(self.entry)(*args, **named)
+        with self.on_host():
+            made = self.source.entry(self.entry)(*args, **named)
         if isinstance(made, torch.nn.Module):
             made = made.to(self.device)
             made = made.to(self.compat) if self.compat else made
@@ -152,9 +154,8 @@ class Subject:
     def draw(self, seed):
         """[(path, tensor)] of get_inputs() under this seed, on the device that it chooses."""
         seed_all(seed, self.device)
-        function = self.source.entry("get_inputs")
-        named = []
-        with torch.device(self.fast) if self.fast else contextlib.nullcontext():
+        function, named = self.source.entry("get_inputs"), []
+        with torch.device(self.fast) if self.fast else self.on_host():
             got = self.in_order(function())
         got = _cast(got, self.compat) if self.compat else got
         template = values.take_apart(list(got), "", named)

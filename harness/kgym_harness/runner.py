@@ -2,7 +2,6 @@
 killed. From LOAD on nothing in this process can be relied on, so everything that it says is a
 claim."""
 
-import contextlib
 import ctypes
 import json
 import os
@@ -32,7 +31,7 @@ class Runner:
         if self.device.type == "cuda":
             cuda.prepare(request.get("connections", 0))
         probe.wait(self.base + wire.Wire.building.offset, wire.WAITS)
-        self.sharing = None
+        self.sharing = building.DeviceSharing(self.probe, self.wire, self.base)
         self.place = self._open_place()
         self.input, self.output = self.place.input, self.place.output
         self.subject, self.watch, self.last = None, profile.Idle(), None
@@ -44,7 +43,6 @@ class Runner:
 
     def _open_place(self):
         if self.device.type == "cuda":
-            self.sharing = building.DeviceSharing(self.probe, self.wire, self.base)
             self.sharing.wrap_triton()
             return cuda.Cuda(self.probe, self.wire, self.device, self.sharing.next_turn)
         return host.Host(self.probe, self.wire, self.device)
@@ -66,6 +64,8 @@ class Runner:
                                  self.device, compat)
         subject.tf32 = tf32 and not compat
         subject.row = bool(request.get("row"))
+        if subject.role == "reference":
+            subject.on_host = self.sharing.without_device
         subject.execute(request.get("consts"))
         self.subject = subject
         return {"constants": subject.source.constants()}
@@ -192,11 +192,10 @@ class Runner:
 
     def do_draw(self, request):
         subject, w = self._loaded(), self.wire
-        leaves, law = self.sharing and not subject.fast, keeping.of_flags(w.flags)
-        with self.sharing.without_device() if leaves else contextlib.nullcontext():
-            drawn = subject.draw(w.seed)
-            another = law and keeping.compares(subject, *law[:2])
-            again = subject.draw(w.seed ^ 1) if another else None
+        law = keeping.of_flags(w.flags)
+        drawn = subject.draw(w.seed)
+        another = law and keeping.compares(subject, *law[:2])
+        again = subject.draw(w.seed ^ 1) if another else None
         drawn = subject.move(drawn)
         if law:
             drawn = keeping.changed(subject, drawn, again, w.seed, *law)

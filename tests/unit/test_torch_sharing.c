@@ -253,18 +253,25 @@ struct timed {
     atomic_bool begun, over;
 };
 
-static pid_t is_timed(struct timed *t)
+static pid_t will_be_timed(struct timed *t, useconds_t after)
 {
     pid_t child = fork();
     if (child == 0) {
         struct kg_lease l;
         struct kg_err e = KG_ERR_INIT;
+        usleep(after);
         bool got = kg_lease_alone("cpu", true, &l, NULL, &e) == KG_OK;
         atomic_store(&t->begun, true);
         usleep(1000000);
         atomic_store(&t->over, true);
         _exit(got ? 0 : 1);
     }
+    return child;
+}
+
+static pid_t is_timed(struct timed *t)
+{
+    pid_t child = will_be_timed(t, 0);
     while (!atomic_load(&t->begun)) { /* it begins once the device is free, whenever that is */
         usleep(1000);
     }
@@ -310,6 +317,66 @@ static void no_reference_is_set_up_beside_who_is_timed(void **state)
         json_decref(consts);
     }
     t->judge.facts.clock = false;
+    munmap(timed, 2 * sizeof *timed);
+}
+
+#define SLEEPS                                                                                     \
+    "def get_inputs():\n    time.sleep(0.4)\n    return [torch.randn(rows, cols), "                \
+    "torch.rand(rows, cols)]\n\n\n"
+static const char slow_draws[] =
+    HEAD "rows = 16\ncols = 24\n\n\nclass Model(nn.Module):\n"
+         "    def forward(self, x, z):\n        return x + z\n\n\n" SLEEPS
+         "def get_init_inputs():\n    return []\n";
+static const char slow_constructor[] =
+    HEAD "rows = 16\ncols = 24\n\n\nclass Model(nn.Module):\n"
+         "    def __init__(self):\n        super().__init__()\n        time.sleep(0.6)\n\n"
+         "    def forward(self, x, z):\n        return x + z\n\n\n"
+         "def get_inputs():\n    return [torch.randn(rows, cols), torch.rand(rows, cols)]\n\n\n"
+         "def get_init_inputs():\n    return []\n";
+
+/* Somebody who wants the device while a reference is on the host gets it; what it does on the
+ * device waits until that is over. */
+static void others_are_timed_while_a_reference_is_on_the_host(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text;
+    } slow[] = {{"slow_draws.py", slow_draws}, {"slow_constructor.py", slow_constructor}};
+    need_torch();
+    struct timed *timed =
+        mmap(NULL, 2 * sizeof *timed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(timed != MAP_FAILED);
+    for (size_t i = 0; i < 2; i++) {
+        struct kg_record r;
+        struct kg_err e = KG_ERR_INIT;
+        struct kg_task_desc d;
+        json_t *consts = json_pack("{s:i}", "rows", 17);
+        int status = 1;
+        put(slow[i].name, slow[i].text);
+        open_with(0);
+        judge(slow[i].name,
+              HEAD "class ModelNew(nn.Module):\n    def forward(self, x, z):\n"
+                   "        return z + x\n",
+              KG_ST_COMPILE, &r);
+        assert_true(r.compiled);
+        kg_record_deinit(&r);
+        struct kg_torch *t = kg_torch_of(worker);
+        t->judge.facts.clock = true;
+        pid_t child = will_be_timed(&timed[i], 200000);
+        enum kg_code code = kg_tinstance_describe(worker, &t->instance[KG_INSTANCE_PUBLISHED],
+                                                  consts, true, &d, &e);
+        bool begun = atomic_load(&timed[i].begun), over = atomic_load(&timed[i].over);
+        t->judge.facts.clock = false;
+        if (code != KG_OK) {
+            fail_msg("%s", e.message);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        assert_true(begun && over);
+        assert_false(t->judge.held);
+        kg_task_deinit(&d);
+        json_decref(consts);
+    }
     munmap(timed, 2 * sizeof *timed);
 }
 
@@ -359,6 +426,7 @@ int main(void)
         cmocka_unit_test(what_was_taken_is_looked_for_again),
         cmocka_unit_test(what_is_given_back_is_free),
         cmocka_unit_test(no_reference_is_set_up_beside_who_is_timed),
+        cmocka_unit_test(others_are_timed_while_a_reference_is_on_the_host),
         cmocka_unit_test(waiting_for_the_reference_is_no_time_of_the_candidate),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);

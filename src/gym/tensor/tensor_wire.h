@@ -107,8 +107,8 @@ enum kg_tflag {                  /* of a command */
                                     may lose. Alone: all of it, in another way */
                 KG_TF_ROUND = 128, /* CALL, league tf32: operands of products are rounded, not cut;
                                       inputs stay */
-                KG_TF_POLITE = 8,  /* CALL, DRAW: the runner tells in `building` when it does not
-                                      need the device */
+                KG_TF_POLITE = 8,  /* CALL, DRAW, DESCRIBE, BUILD: the runner tells in `building`
+                                      when it does not need the device */
                 KG_TF_DRAWS = 16,  /* CALL, NULL: `seed` appears only at the release, because the
                                       answer depends on it */
                 KG_TF_ORDER = 256, /* CALL: as in a plain program, on the default stream, on which
@@ -144,12 +144,12 @@ enum kg_tflag {                  /* of a command */
 
 #define KG_TF_ROUND_BY(n) ((uint32_t)(n) << 16) /* n: 0..255 */
 
-/* Compiling takes seconds, and get_inputs() on the host tenths of a second. Others may be timed
- * meanwhile. A runner that lies here disturbs others no more than code that works while it is
- * loaded. */
+/* Compiling takes seconds, get_inputs() and a constructor on the host tenths of a second. Others
+ * may be timed meanwhile. A runner that lies here disturbs others no more than code that works
+ * while it is loaded. */
 enum kg_tbuilding {
     KG_TB_NONE,  /* the runner shares the device; only the trusted side writes this */
-    KG_TB_BUSY,  /* it compiles or draws, and does not use the device */
+    KG_TB_BUSY,  /* it compiles, draws or constructs, and does not use the device */
     KG_TB_WAITS, /* it waits for NONE before it uses the device */
 };
 

@@ -64,7 +64,7 @@ static enum kg_stage_result tell(struct kg_evaluation *e, enum kg_tcommand comma
     seed = seed                     ? seed
            : command == KG_TC_BUILD ? KG_TINSTANCE_SEED /* plain tensors are drawn alike */
                                     : kg_rng_u64(&e->rng) >> 1;
-    kg_pyrunner_ask(&run->cand.runner, command, request, seed, &q);
+    kg_pyrunner_ask(&run->cand.runner, command, request, seed, false, &q);
     json_decref(request);
     if (command == KG_TC_LOAD) {
         next_one(e);

@@ -97,7 +97,7 @@ static bool ended(const struct kg_pyrunner *r)
     return poll(&p, 1, 0) > 0;
 }
 
-static void let_on(struct kg_pyrunner *r)
+void kg_pyrunner_let_on(struct kg_pyrunner *r)
 {
     atomic_store(&r->wire->building, KG_TB_NONE);
     syscall(SYS_futex, &r->wire->building, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -110,7 +110,7 @@ void kg_pyrunner_go(struct kg_pyrunner *r)
     }
     r->told = true;
     r->boot_until_ns = kg_clock_ns() + r->boot_ns;
-    let_on(r);
+    kg_pyrunner_let_on(r);
 }
 
 static bool is_ready(const struct kg_pyrunner *r)
@@ -165,7 +165,7 @@ enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err)
     }
     if (!is_ready(r)) { /* it may have waited for long */
         r->boot_until_ns = kg_clock_ns() + r->boot_ns;
-        let_on(r);
+        kg_pyrunner_let_on(r);
     }
     return await_start(r, false, err);
 }
@@ -336,7 +336,7 @@ void kg_pyrunner_wake(struct kg_pyrunner *r)
 }
 
 void kg_pyrunner_ask(struct kg_pyrunner *r, enum kg_tcommand command, const json_t *request,
-                     uint64_t seed, struct kg_pyquestion *out)
+                     uint64_t seed, bool polite, struct kg_pyquestion *out)
 {
     struct kg_twire *w = r->wire;
     memset(out, 0, sizeof *out);
@@ -346,7 +346,8 @@ void kg_pyrunner_ask(struct kg_pyrunner *r, enum kg_tcommand command, const json
     }
     kg_pyrunner_wake(r);
     w->command = (uint32_t)command;
-    w->flags = 0;
+    w->flags = polite ? KG_TF_POLITE : 0;
+    atomic_store(&w->building, KG_TB_NONE);
     w->nrequest = 0;
     w->seed = seed;
     kg_twire_release(w, out->nonce);
@@ -377,7 +378,7 @@ void kg_pyrunner_command(struct kg_pyrunner *r, enum kg_tcommand command, const 
                          uint64_t seed, int64_t deadline_ns, struct kg_pyanswer *out)
 {
     struct kg_pyquestion q;
-    kg_pyrunner_ask(r, command, request, seed, &q);
+    kg_pyrunner_ask(r, command, request, seed, false, &q);
     kg_pyrunner_answer(r, &q, deadline_ns, out);
 }
 

@@ -112,13 +112,16 @@ struct kg_pyanswer {
 /* A command without data: LOAD, DESCRIBE, BUILD, EXIT. request is borrowed. */
 void kg_pyrunner_command(struct kg_pyrunner *r, enum kg_tcommand command, const json_t *request,
                          uint64_t seed, int64_t deadline_ns, struct kg_pyanswer *out);
-/* Its two halves: the runner is at it, and the caller may do something else before it waits. */
+/* Its two halves: the runner is at it, and the caller may do something else before it waits.
+ * polite: the runner tells in `building` when it does not need the device, and then waits until it
+ * is let on (KG_TF_POLITE). */
 struct kg_pyquestion {
     bool asked;
     uint64_t nonce[2];
 };
 void kg_pyrunner_ask(struct kg_pyrunner *r, enum kg_tcommand command, const json_t *request,
-                     uint64_t seed, struct kg_pyquestion *out);
+                     uint64_t seed, bool polite, struct kg_pyquestion *out);
+void kg_pyrunner_let_on(struct kg_pyrunner *r);
 void kg_pyrunner_answer(struct kg_pyrunner *r, const struct kg_pyquestion *q, int64_t deadline_ns,
                         struct kg_pyanswer *out);
 void kg_pyanswer_deinit(struct kg_pyanswer *a);

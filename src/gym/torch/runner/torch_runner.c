@@ -19,7 +19,8 @@
  * eleven 0.08, one alone 0.14. */
 #define AT_ONCE 16
 /* After so long those who wait for the device alone step back, and let others on it. */
-#define SLOW_NS 200000000
+#define SLOW_NS   200000000
+#define ATTEND_NS 1000000 /* pause between two looks at `building` */
 
 static uint64_t at_least(uint64_t bytes)
 {
@@ -212,27 +213,72 @@ enum kg_code kg_trunner_start(struct kg_worker *w, bool interpret, const char *s
                : err->code;
 }
 
+/* The device while a reference is set up. */
+struct setting_up {
+    struct kg_lease lease;
+    int64_t since_ns; /* the lease is held since then */
+    int64_t until_ns; /* moved by what it waits for the device */
+};
+
+/* Acts on the runner's word: others may be timed while it works on the host. What takes long is
+ * marked. */
+static enum kg_code attend(struct kg_worker *w, struct kg_trunner *s, struct setting_up *u,
+                           struct kg_err *err)
+{
+    uint32_t said = atomic_load(&s->runner.wire->building);
+    if (said == KG_TB_BUSY) {
+        kg_torch_device_release(w, &u->lease);
+    }
+    if (said == KG_TB_WAITS) {
+        int64_t asked = kg_clock_ns();
+        if (u->lease.fd_long < 0 && kg_torch_device_acquire(w, &u->lease, err) != KG_OK) {
+            return err->code;
+        }
+        u->since_ns = kg_clock_ns();
+        u->until_ns += u->since_ns - asked;
+        kg_pyrunner_let_on(&s->runner);
+    }
+    struct kg_lease *l = &u->lease;
+    bool slow = l->fd_long >= 0 && l->fd_slow < 0 && kg_clock_ns() - u->since_ns > SLOW_NS;
+    return slow ? kg_lease_slow(kg_torch_of(w)->device, l, err) : KG_OK;
+}
+
+static enum kg_code await_answer(struct kg_worker *w, struct kg_trunner *s,
+                                 const struct kg_pyquestion *q, bool polite, struct setting_up *u,
+                                 struct kg_pyanswer *a, struct kg_err *err)
+{
+    int64_t lost = kg_clock_lost_ns(), until, slice;
+    do {
+        if (polite && attend(w, s, u, err) != KG_OK) {
+            return err->code;
+        }
+        until = u->until_ns + kg_clock_lost_ns() - lost;
+        slice = polite ? kg_clock_ns() + ATTEND_NS : until;
+        kg_pyrunner_answer(&s->runner, q, slice < until ? slice : until, a);
+    } while (a->status == KG_PY_TIMEOUT && slice < until && !*w->cancelled);
+    return KG_OK;
+}
+
 enum kg_code kg_trunner_set_up(struct kg_worker *w, struct kg_trunner *s, enum kg_tcommand command,
                                const json_t *request, uint64_t seed, int64_t ns,
                                struct kg_pyanswer *a, struct kg_err *err)
 {
-    struct kg_lease l = KG_LEASE_NONE;
+    struct setting_up u = {.lease = KG_LEASE_NONE};
     struct kg_pyquestion q;
-    struct kg_err ignored = KG_ERR_INIT;
-    if (command != KG_TC_LOAD && kg_torch_device_acquire(w, &l, err) != KG_OK) {
+    if (command != KG_TC_LOAD && kg_torch_device_acquire(w, &u.lease, err) != KG_OK) {
         return err->code;
     }
-    int64_t lost = kg_clock_lost_ns(), begun = kg_clock_ns(), until = begun + ns;
-    bool marks = l.fd_long >= 0 && ns > SLOW_NS;
-    kg_pyrunner_ask(&s->runner, command, request, seed, &q);
-    kg_pyrunner_answer(&s->runner, &q, marks ? begun + SLOW_NS : until, a);
-    if (marks && a->status == KG_PY_TIMEOUT) {
-        (void)!kg_lease_slow(kg_torch_of(w)->device, &l, &ignored);
-        kg_pyrunner_answer(&s->runner, &q, until + kg_clock_lost_ns() - lost, a);
-    }
+    bool polite = u.lease.fd_long >= 0;
+    int64_t begun = u.since_ns = kg_clock_ns();
+    u.until_ns = begun + ns;
+    kg_pyrunner_ask(&s->runner, command, request, seed, polite, &q);
+    enum kg_code code = await_answer(w, s, &q, polite, &u, a, err);
     kg_trace_span(begun, "reference", kg_tcommand_name(command));
-    kg_torch_device_release(w, &l);
-    return KG_OK;
+    kg_torch_device_release(w, &u.lease);
+    if (code != KG_OK) {
+        kg_trunner_stop(w, s);
+    }
+    return code;
 }
 
 /* One that is at work is ended at once; to one that waits for a command, others go first. A port
