@@ -15,7 +15,8 @@
 
 /* flock has no deadline, so it is polled; a device is idle for as long at most. */
 #define POLL_NS 500000
-#define LAST_NS (4 * POLL_NS)
+#define SLOW    ".slow"   /* somebody inside takes long */
+#define WANTED  ".wanted" /* somebody waits for the device alone, in no queue yet */
 #define JOIN_NS 150000000 /* contexts take half as long each where several are created at once */
 
 void kg_lease_default_path(char *out, size_t cap)
@@ -185,20 +186,28 @@ enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l, const v
     return share(device, true, &l->fd_long, cancel, err);
 }
 
-/* Until they have seen that it is released they are not in the queue. */
+static enum kg_code open_mark(const char *device, const char *part, int *fd, struct kg_err *err)
+{
+    char path[KG_LEASE_PATH];
+    kg_lease_device_path(device, part, path);
+    return kg_lease_open_file(path, fd, err);
+}
+
 enum kg_code kg_lease_share_last(const char *device, struct kg_lease *l, const volatile int *cancel,
                                  struct kg_err *err)
 {
-    struct timespec pause = {.tv_sec = 0, .tv_nsec = LAST_NS};
-    nanosleep(&pause, NULL);
-    return kg_lease_share_long(device, l, cancel, err);
-}
-
-static enum kg_code open_slow(const char *device, int *fd, struct kg_err *err)
-{
-    char path[KG_LEASE_PATH];
-    kg_lease_device_path(device, ".slow", path);
-    return kg_lease_open_file(path, fd, err);
+    const struct wanted w = {"", LOCK_SH, -1, -1, 0, cancel};
+    int wanted;
+    *l = KG_LEASE_NONE;
+    enum kg_code code = open_mark(device, WANTED, &wanted, err);
+    if (code != KG_OK) {
+        return code;
+    }
+    while (code == KG_OK && !is_empty(wanted)) {
+        code = may_wait(&w, err);
+    }
+    close(wanted);
+    return code == KG_OK ? kg_lease_share_long(device, l, cancel, err) : code;
 }
 
 enum kg_code kg_lease_slow(const char *device, struct kg_lease *l, struct kg_err *err)
@@ -206,7 +215,7 @@ enum kg_code kg_lease_slow(const char *device, struct kg_lease *l, struct kg_err
     if (l->fd_slow >= 0) {
         return KG_OK;
     }
-    enum kg_code code = open_slow(device, &l->fd_slow, err);
+    enum kg_code code = open_mark(device, SLOW, &l->fd_slow, err);
     return code == KG_OK ? join_queue(l->fd_slow, err) : code;
 }
 
@@ -264,11 +273,17 @@ static enum kg_code take_alone(const char *device, bool long_too, int slow, stru
         while (code == KG_OK && !is_empty(slow)) {
             code = may_wait(&w, err);
         }
+        int wanted = -1;
+        code = code == KG_OK ? open_mark(device, WANTED, &wanted, err) : code;
+        code = code == KG_OK ? join_queue(wanted, err) : code;
         if (code == KG_OK && long_too) {
             code = lock_exclusive(device, true, slow, &l->fd_long, cancel, err);
         }
         if (code == KG_OK && (!long_too || l->fd_long >= 0)) {
             code = lock_exclusive(device, false, slow, &l->fd, cancel, err);
+        }
+        if (wanted >= 0) {
+            close(wanted);
         }
     }
     return code;
@@ -279,7 +294,7 @@ enum kg_code kg_lease_alone(const char *device, bool long_too, struct kg_lease *
 {
     int slow;
     *l = KG_LEASE_NONE;
-    if (open_slow(device, &slow, err) != KG_OK) {
+    if (open_mark(device, SLOW, &slow, err) != KG_OK) {
         return err->code;
     }
     enum kg_code code = take_alone(device, long_too, slow, l, cancel, err);

@@ -42,7 +42,7 @@ enum kg_code kg_lease_share(const char *device, struct kg_lease *l, const volati
                             struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_lease_share_long(const char *device, struct kg_lease *l, const volatile int *cancel,
                                  struct kg_err *err) KG_MUST_USE;
-/* The same for who has just released it: those who wait for the device alone go first. */
+/* The same after those who wait for the device alone, and let others join meanwhile. */
 enum kg_code kg_lease_share_last(const char *device, struct kg_lease *l, const volatile int *cancel,
                                  struct kg_err *err) KG_MUST_USE;
 /* Marks a short use that takes long (a call that compiles or hangs). The device cannot be had alone
