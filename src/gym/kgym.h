@@ -138,7 +138,8 @@ KGYM_API enum kgym_code kgym_open(const struct kgym_options *options, struct kgy
                                   struct kgym_error *err);
 
 /* Ends the pool: tasks without a result are dropped. Workers end within milliseconds, 10 s at most.
- * NULL is allowed. */
+ * A pool at a service cancels its jobs there first, which takes 10 s more at most. NULL is
+ * allowed. */
 KGYM_API void kgym_close(struct kgym_pool *pool);
 
 /* A descriptor to poll for reading: it is readable when kgym_next(pool, 0, ...) may have a result.

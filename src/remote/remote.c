@@ -123,9 +123,7 @@ static void hear(struct kg_remote *r)
     struct kg_frame f;
     bool last = kg_channel_last(&r->client), more;
     do {
-        size_t had = r->client.in.len - r->client.in_at;
-        kg_channel_fill(&r->client);
-        more = last && !r->client.ended && r->client.in.len - r->client.in_at != had;
+        more = kg_channel_fill_on(&r->client, last);
         while (!r->ending && kg_channel_take(&r->client, &f)) {
             obey(r, &f);
             kg_frame_deinit(&f);

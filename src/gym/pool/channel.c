@@ -153,6 +153,13 @@ bool kg_channel_last(struct kg_channel *c)
     return there;
 }
 
+bool kg_channel_fill_on(struct kg_channel *c, bool last)
+{
+    size_t had = c->in.len - c->in_at;
+    kg_channel_fill(c);
+    return last && !c->ended && c->in.len - c->in_at != had;
+}
+
 static bool read_frame(const struct prefix *p, const char *at, struct kg_frame *out)
 {
     struct kg_err ignored = KG_ERR_INIT;

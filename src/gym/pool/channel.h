@@ -76,6 +76,9 @@ void kg_channel_fill(struct kg_channel *c);
 /* Once the peer takes no more: has it sent something before that can still be read? Then the
  * channel goes on until all of that is read. */
 bool kg_channel_last(struct kg_channel *c);
+/* Reads as kg_channel_fill does. True: last, which kg_channel_last answered, and something came: so
+ * once its frames are taken, there may be more to read. */
+bool kg_channel_fill_on(struct kg_channel *c, bool last);
 /* The next whole frame that was read, in *out, for the caller to deinit. False: none. */
 bool kg_channel_take(struct kg_channel *c, struct kg_frame *out);
 /* Waits for a frame. False: the channel has ended, or timeout_ms (< 0: none) is over, or a signal

@@ -183,12 +183,9 @@ static void hear_frames(struct kgym_pool *p)
 
 void kg_client_hear_last(struct kgym_pool *p)
 {
-    struct kg_channel *c = &p->channel;
-    bool more = kg_channel_last(c);
-    while (more && !c->ended) {
-        size_t had = c->in.len - c->in_at;
-        kg_channel_fill(c);
-        more = c->in.len - c->in_at != had;
+    bool more = kg_channel_last(&p->channel);
+    while (more) {
+        more = kg_channel_fill_on(&p->channel, true);
         hear_frames(p);
     }
 }

@@ -231,9 +231,7 @@ void kg_supervisor_hear(struct kg_supervisor *s, struct kg_worker_process *w)
     }
     bool last = kg_channel_last(c), more;
     do {
-        size_t had = c->in.len - c->in_at;
-        kg_channel_fill(c);
-        more = last && !c->ended && c->in.len - c->in_at != had;
+        more = kg_channel_fill_on(c, last);
         while (good && kg_channel_take(c, &f)) {
             good = hear_frame(s, w, &f);
             kg_frame_deinit(&f);
