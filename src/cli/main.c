@@ -25,7 +25,7 @@ static const struct kg_command commands[] = {
     {"submit", kg_cmd_submit, "as eval, judged by a service"},
     {"show", kg_cmd_show, "the whole life of a job of the service"},
     {"top", kg_cmd_top, "the service as it works: queue, throughput, verdicts"},
-    {"store", kg_cmd_store, "back up, restore and check the service's store"},
+    {"store", kg_cmd_store, "back up, restore, check and trim the service's store"},
     {"doctor", kg_cmd_doctor, "what this host allows and measures, with advice"},
     {"options", kg_cmd_options, "every configuration key, with type, range and default"},
     {"completion", kg_cmd_completion, "shell completion for bash or zsh"},

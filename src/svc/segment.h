@@ -14,6 +14,9 @@
 
 struct kg_svc_segments;
 
+/* A file there: the folder is that of a store that processes share (store.h, share()). */
+#define KG_SVC_SHARED_BY "shared-by"
+
 enum { KG_SVC_RECORD_MAX = 64 << 20 }; /* bytes of one record */
 
 /* folder: is made. most_bytes: of a file, then another one is begun. Errors: IO, HOST (memory). */

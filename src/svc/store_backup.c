@@ -73,16 +73,6 @@ static const char *text_of(sqlite3_stmt *st, int column)
     return t != NULL ? (const char *)t : "";
 }
 
-/* All rows that may name a piece of a segment. A store of schema 1 has no trajectories. */
-static const char *places(int schema)
-{
-#define OF_JOBS "SELECT id,segment,offset,len,sum,1 job FROM jobs"
-    return schema < 2 ? OF_JOBS
-                      : OF_JOBS " UNION ALL SELECT id,segment,offset,len,sum,0 FROM trajectories"
-                                " UNION ALL SELECT trajectory,segment,offset,len,sum,0 FROM turns";
-#undef OF_JOBS
-}
-
 static void check_record(sqlite3_stmt *st, const char *folder, struct kg_svc_inventory *out)
 {
     char path[4200];
@@ -129,7 +119,7 @@ enum kg_code kg_svc_store_check(const char *folder, struct kg_svc_inventory *out
     }
     char query[512];
     snprintf(query, sizeof query, "SELECT id,segment,offset,len,sum,job FROM (%s) ORDER BY 2,3",
-             places(out->schema));
+             kg_svc_sql_places(out->schema));
     if (code == KG_OK && !rows(db, query, &st)) {
         code = kg_svc_sql_fail(db, folder, err);
     }
@@ -244,7 +234,7 @@ static enum kg_code copy_segments(const char *from, const char *to, const char *
                             : kg_svc_sql_fail(db, database, err);
     snprintf(query, sizeof query,
              "SELECT segment,max(offset+len) FROM (%s) WHERE segment<>'' GROUP BY segment",
-             places(schema));
+             kg_svc_sql_places(schema));
     if (code == KG_OK && !rows(db, query, &st)) {
         code = kg_svc_sql_fail(db, database, err);
     }

@@ -2,9 +2,10 @@
  * the check of one.
  *
  * Order. The database is copied first, as one snapshot; then the segments that it names. A record
- * is in its segment, synced, before the database names it, and segments only grow. So whatever the
- * snapshot names is there when the segments are copied. The other way round a record that was
- * written in between would be named and missing. */
+ * is in its segment, synced, before the database names it, and segments only grow (but for
+ * store_trim.h: a copy ends with an error then). So whatever the snapshot names is there when the
+ * segments are copied. The other way round a record that was written in between would be named and
+ * missing. */
 #ifndef KG_SVC_STORE_BACKUP_H
 #define KG_SVC_STORE_BACKUP_H
 

@@ -169,7 +169,7 @@ static enum kg_code read_mark(const char *folder, char out[KG_ULID_LEN], struct 
     char path[4096];
     struct stat st;
     struct kg_buf text;
-    snprintf(path, sizeof path, "%.4000s/shared-by", folder);
+    snprintf(path, sizeof path, "%.4000s/" KG_SVC_SHARED_BY, folder);
     bool there = stat(path, &st) == 0 && st.st_size > 0;
     if (!there && mark(folder, path, err) != KG_OK) {
         return err->code;

@@ -99,6 +99,9 @@ enum kg_code kg_svc_sql_migrate(sqlite3 *db, const char *path, const char *const
 /* The schema of a database. Errors: IO. */
 enum kg_code kg_svc_sql_version(sqlite3 *db, const char *path, int *version,
                                 struct kg_err *err) KG_MUST_USE;
+/* Selects id, segment, offset, len, sum, job (1: of a job) of all rows that may name a piece of a
+ * segment. A store of schema 1 has no trajectories. */
+const char *kg_svc_sql_places(int schema);
 enum { KG_SVC_EVENTS_KEEP_MS = 7 * 86400 * 1000 };
 
 struct kg_svc_sqlite {

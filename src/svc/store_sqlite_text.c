@@ -147,6 +147,15 @@ static const char sought[] =
 const char *const kg_svc_sql_steps[KG_SVC_SCHEMA] = {first,    trajectories, tallies, notices,
                                                      counters, owners,       sought};
 
+const char *kg_svc_sql_places(int schema)
+{
+#define OF_JOBS "SELECT id,segment,offset,len,sum,1 job FROM jobs"
+    return schema < 2 ? OF_JOBS
+                      : OF_JOBS " UNION ALL SELECT id,segment,offset,len,sum,0 FROM trajectories"
+                                " UNION ALL SELECT trajectory,segment,offset,len,sum,0 FROM turns";
+#undef OF_JOBS
+}
+
 #define COLUMNS                                                                                    \
     "id,key,body_hash,device,configuration,problem,priority,deadline,batch,batch_at,state,"        \
     "attempts,fence,claim,worker,claim_until,created,started,finished,segment,offset,len,sum,"     \

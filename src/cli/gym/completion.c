@@ -112,7 +112,8 @@ static void add_values(struct kg_buf *out)
         "--seed|--part|--triples|--stop-at|--prompt|--system|--max-tokens|--temperature|--top-p|"
         "--top-k|--min-p|--n|--threads|--host|--port|--queue-limit|--body-mb|--term|--store|--url|"
         "--gym|--turns|--p|--policy|--context|--stop|--parallel|--request-timeout|--retry-seconds|"
-        "--price-in|--price-out|--max-tokens-total|--max-money|--max-seconds|--feedback-tokens",
+        "--price-in|--price-out|--max-tokens-total|--max-money|--max-seconds|--feedback-tokens|"
+        "--keep-days",
         "@none");
     kg_buf_adds(out, "    esac\n}\n");
 }
@@ -220,7 +221,7 @@ static void add_command_words(struct kg_buf *out)
     add_words(out, kg_cli_show_flags);
     kg_buf_adds(out, "\" ;;\n    top) echo \"");
     add_words(out, kg_cli_top_flags);
-    kg_buf_adds(out, "\" ;;\n    store) echo \"@file backup restore check");
+    kg_buf_adds(out, "\" ;;\n    store) echo \"@file backup restore check trim");
     add_words(out, kg_cli_store_flags);
     kg_buf_adds(out, "\" ;;\n    train) echo \"@file");
     add_words(out, kg_cli_train_flags);

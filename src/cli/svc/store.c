@@ -1,25 +1,37 @@
-/* kgym store: backup, restore and check of the service's store. */
+/* kgym store: backup, restore, check and trim of the service's store. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "svc/store_backup.h"
+#include "svc/store_trim.h"
 
-const char *const kg_cli_store_flags[] = {"--to", "--help", NULL};
+const char *const kg_cli_store_flags[] = {"--to", "--keep-days", "--help", NULL};
+
+enum { DAYS_MOST = 36500 };
 
 static const char help_text[] =
     "usage: kgym store backup FOLDER --to COPY\n"
     "       kgym store restore COPY --to FOLDER\n"
     "       kgym store check FOLDER\n"
+    "       kgym store trim FOLDER --keep-days N\n"
     "\n"
     "A copy of the service's folder (database, records, tokens), which may be made\n"
     "while the service runs. Each record of it is compared with its checksum, and\n"
     "the copy is there whole or not at all. restore makes a folder to serve of a\n"
     "copy. check reads all of a folder and changes nothing.\n"
     "\n"
-    "  --to FOLDER       a folder that is not there, or is empty\n"
+    "trim makes room: it drops what ended more than N days ago, while no service uses\n"
+    "the folder. The fastest answer of each problem stays, and a batch or a\n"
+    "trajectory goes whole or not at all.\n"
     "\n"
-    "Example:\n"
+    "  --to FOLDER       a folder that is not there, or is empty\n"
+    "  --keep-days N     0 to 36500; 0 drops all that has ended\n"
+    "\n"
+    "Examples:\n"
     "  kgym store backup runs/serve --to backup/monday\n"
+    "  kgym store trim runs/serve --keep-days 30\n"
     "\n"
     "exit status: 0 done, 1 records are damaged (check), 2 error\n";
 
@@ -50,18 +62,54 @@ static int run(const char *verb, const char *from, const char *to)
     return v.damaged == 0 ? KG_STATUS_GOOD : KG_STATUS_BAD;
 }
 
+static int trim(const char *folder, const char *days)
+{
+    struct kg_svc_trimmed gone;
+    struct kg_err err = KG_ERR_INIT;
+    char line[400], *end = NULL;
+    long n = strtol(days, &end, 10);
+    if (days[0] < '0' || days[0] > '9' || *end != '\0' || n > DAYS_MOST) {
+        kg_fail(&err, KG_E_USAGE, "--keep-days: `%.40s` is not a number from 0 to %d", days,
+                DAYS_MOST);
+        return kg_cli_fail("store", &err);
+    }
+    int64_t before_ms = kg_clock_wall_ms() - (int64_t)n * 86400 * 1000;
+    if (kg_svc_store_trim(folder, before_ms, stderr, &gone, &err) != KG_OK) {
+        return kg_cli_fail("store", &err);
+    }
+    snprintf(line, sizeof line,
+             ": %lld jobs, %lld trajectories and %lld segments of %lld bytes are gone, %lld jobs "
+             "stay",
+             (long long)gone.jobs, (long long)gone.trajectories, (long long)gone.segments,
+             (long long)gone.bytes, (long long)gone.left);
+    fputs("trimmed ", stdout);
+    kg_cli_line(stdout, folder, line);
+    return KG_STATUS_GOOD;
+}
+
+/* What a verb needs beside its folder: --to (0), nothing (1), --keep-days (2); -1: no such verb. */
+static int needs(const char *verb)
+{
+    return strcmp(verb, "backup") == 0 || strcmp(verb, "restore") == 0 ? 0
+           : strcmp(verb, "check") == 0                                ? 1
+           : strcmp(verb, "trim") == 0                                 ? 2
+                                                                       : -1;
+}
+
 int kg_cmd_store(int argc, char **argv)
 {
-    static const char *const verbs[] = {"backup", "restore", "check", NULL};
+    static const char *const verbs[] = {"backup", "restore", "check", "trim", NULL};
     struct kg_err err = KG_ERR_INIT;
-    const char *word[2] = {NULL, NULL}, *to = NULL;
+    const char *word[2] = {NULL, NULL}, *to = NULL, *days = NULL;
     int n = 0;
     for (int i = 1, used = 0; i < argc; i += used) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(help_text, stdout);
             return KG_STATUS_GOOD;
         }
-        if (kg_cli_value("--to", argc, argv, i, &used, &to, &err) != KG_OK) {
+        if (kg_cli_value("--to", argc, argv, i, &used, &to, &err) != KG_OK ||
+            (used == 0 &&
+             kg_cli_value("--keep-days", argc, argv, i, &used, &days, &err) != KG_OK)) {
             return kg_cli_fail("store", &err);
         }
         if (used == 0 && (argv[i][0] == '-' || n == 2)) {
@@ -73,17 +121,17 @@ int kg_cmd_store(int argc, char **argv)
             used = 1;
         }
     }
-    bool known = false;
-    for (size_t i = 0; n > 0 && verbs[i] != NULL; i++) {
-        known = known || strcmp(verbs[i], word[0]) == 0;
-    }
-    if (n > 0 && !known) {
+    int need = word[0] != NULL ? needs(word[0]) : -1;
+    if (word[0] != NULL && need < 0) {
         (void)!kg_cli_unknown("store", word[0], verbs, NULL, &err);
-    } else if (n < 2 || (to == NULL) != (strcmp(word[0], "check") == 0)) {
-        kg_fail(&err, KG_E_USAGE,
-                "usage: kgym store backup|restore FOLDER --to FOLDER, or check "
-                "FOLDER");
+        return kg_cli_fail("store", &err);
     }
-    return err.code == KG_OK && word[0] != NULL ? run(word[0], word[1], to)
-                                                : kg_cli_fail("store", &err);
+    if (word[0] == NULL || word[1] == NULL || (to != NULL) != (need == 0) ||
+        (days != NULL) != (need == 2)) {
+        kg_fail(&err, KG_E_USAGE,
+                "usage: kgym store backup|restore FOLDER --to FOLDER, check FOLDER, or trim FOLDER "
+                "--keep-days N");
+        return kg_cli_fail("store", &err);
+    }
+    return days != NULL ? trim(word[1], days) : run(word[0], word[1], to);
 }
