@@ -165,10 +165,12 @@ static bool choose(struct kg_reply *r, const struct kg_blocks *blocks, bool clos
            kg_reply_take_block(r, &blocks->list[at], kg_reply_block_code(r, &blocks->list[at]), 0);
 }
 
-static bool defines_once(struct kg_reply *r, struct kg_slice code)
+/* least WEAK: an alias of a class has no body, and one under a condition has several. */
+static bool defines_once(struct kg_reply *r, struct kg_slice code, enum kg_rank least)
 {
-    if (kg_reply_rank(r, code) != KG_RANK_FULL) {
-        return false;
+    enum kg_rank rank = kg_reply_rank(r, code);
+    if (rank != KG_RANK_FULL) {
+        return rank == KG_RANK_WEAK && least == KG_RANK_WEAK;
     }
     if (r->lang == KG_LANG_C) {
         struct kg_survey s;
@@ -187,8 +189,8 @@ static bool joins(struct kg_reply *r, const struct kg_block *b)
            !may_be_cut(r, b);
 }
 
-/* One after the other: blocks->list[at[0..n)]. They must define the entry exactly once. */
-static bool take_joined(struct kg_reply *r, const struct kg_blocks *blocks, const int *at, int n)
+/* Writes blocks->list[at[0..n)] one after the other to r->work[0]; returns their flags. */
+static uint32_t join_text(struct kg_reply *r, const struct kg_blocks *blocks, const int *at, int n)
 {
     struct kg_buf *all = &r->work[0];
     uint32_t flags = KG_XF_CONCAT;
@@ -202,8 +204,14 @@ static bool take_joined(struct kg_reply *r, const struct kg_blocks *blocks, cons
         }
         flags |= flags_of(b);
     }
-    return n > 1 && defines_once(r, kg_slice_buf(all)) &&
-           kg_reply_take(r, kg_slice_buf(all), "fences-joined", flags);
+    return flags;
+}
+
+/* They must define the entry exactly once. */
+static bool take_joined(struct kg_reply *r, uint32_t flags, enum kg_rank least)
+{
+    struct kg_slice all = kg_slice_buf(&r->work[0]);
+    return defines_once(r, all, least) && kg_reply_take(r, all, "fences-joined", flags);
 }
 
 bool kg_reply_join(struct kg_reply *r, const struct kg_blocks *blocks)
@@ -214,7 +222,7 @@ bool kg_reply_join(struct kg_reply *r, const struct kg_blocks *blocks)
             at[n++] = i;
         }
     }
-    return take_joined(r, blocks, at, n);
+    return n > 1 && take_joined(r, join_text(r, blocks, at, n), KG_RANK_FULL);
 }
 
 /* --- which block stands alone --- */
@@ -222,14 +230,24 @@ bool kg_reply_join(struct kg_reply *r, const struct kg_blocks *blocks)
 /* Blocks of the language that hold something, in order: r->names of each. */
 struct compared {
     int at[KG_COMPARED]; /* in blocks->list */
-    bool full[KG_COMPARED];
+    enum kg_rank rank[KG_COMPARED];
+    enum kg_rank best;
+    bool entry[KG_COMPARED];             /* it defines the entry */
+    bool need[KG_COMPARED][KG_COMPARED]; /* the first needs the second */
     int n;
 };
+
+/* A body counts, and an alias in Python; a macro of C only where nothing has a body. */
+static bool is_entry(const struct kg_reply *r, const struct compared *c, int i)
+{
+    bool weak = r->lang == KG_LANG_PYTHON || c->best == KG_RANK_WEAK;
+    return c->rank[i] == KG_RANK_FULL || (c->rank[i] == KG_RANK_WEAK && weak);
+}
 
 /* False: there are too few or too many, or none defines the entry. */
 static bool compare(struct kg_reply *r, const struct kg_blocks *blocks, struct compared *c)
 {
-    bool any = false;
+    c->best = KG_RANK_NONE;
     c->n = 0;
     for (int i = 0; i < blocks->n; i++) {
         if (!joins(r, &blocks->list[i])) {
@@ -239,54 +257,89 @@ static bool compare(struct kg_reply *r, const struct kg_blocks *blocks, struct c
             return false;
         }
         c->at[c->n] = i;
-        c->full[c->n] = kg_reply_rank(r, kg_reply_block_code(r, &blocks->list[i])) == KG_RANK_FULL;
-        any = any || c->full[c->n];
+        c->rank[c->n] = kg_reply_rank(r, kg_reply_block_code(r, &blocks->list[i]));
+        c->best = c->rank[c->n] > c->best ? c->rank[c->n] : c->best;
         c->n++;
     }
-    if (!any || c->n < 2 || blocks->dropped) {
+    if (c->best < KG_RANK_WEAK || c->n < 2 || blocks->dropped) {
         return false;
     }
     for (int i = 0; i < c->n; i++) {
+        c->entry[i] = is_entry(r, c, i);
         kg_names_read(r->lang, kg_reply_block_code(r, &blocks->list[c->at[i]]), &r->names[i]);
+    }
+    for (int i = 0; i < c->n; i++) {
+        for (int k = 0; k < c->n; k++) {
+            c->need[i][k] = k != i && kg_names_need(&r->names[i], &r->names[k]);
+        }
     }
     return true;
 }
 
-/* The block, and before and after it those that it needs, and that these need. */
+/* The block, and before and after it those that it needs, and that these need, of from..to. alone:
+ * together they must use no name that another block makes. */
 static bool join_needed(struct kg_reply *r, const struct kg_blocks *blocks,
-                        const struct compared *c, int which)
+                        const struct compared *c, int which, int from, int to, bool alone)
 {
     bool in[KG_COMPARED] = {false}, grown = true;
     int at[KG_COMPARED], n = 0;
     in[which] = true;
     while (grown) {
         grown = false;
-        for (int i = 0; i < c->n; i++) {
-            for (int k = 0; k < c->n && !in[i] && !c->full[i]; k++) {
-                in[i] = in[k] && kg_names_need(&r->names[k], &r->names[i]);
+        for (int i = from; i < to; i++) {
+            for (int k = from; k < to && !in[i] && !c->entry[i]; k++) {
+                in[i] = in[k] && c->need[k][i];
                 grown = grown || in[i];
             }
         }
     }
-    for (int i = 0; i < c->n; i++) {
+    for (int i = from; i < to; i++) {
         if (in[i]) {
             at[n++] = c->at[i];
         }
     }
-    return take_joined(r, blocks, at, n);
+    if (n < 2) {
+        return false;
+    }
+    uint32_t flags = join_text(r, blocks, at, n);
+    if (alone) {
+        kg_names_read(r->lang, kg_slice_buf(&r->work[0]), &r->joined);
+    }
+    for (int k = 0; k < c->n && alone; k++) {
+        if (!in[k] && kg_names_need(&r->joined, &r->names[k])) {
+            return false;
+        }
+    }
+    return take_joined(r, flags, c->rank[which]);
 }
 
-static bool needs_another(const struct kg_reply *r, const struct compared *c, int which)
+static bool needs_another(const struct compared *c, int which)
 {
     bool needs = false;
     for (int k = 0; k < c->n; k++) {
-        needs = needs || (k != which && kg_names_need(&r->names[which], &r->names[k]));
+        needs = needs || c->need[which][k];
     }
     return needs;
 }
 
-/* Of closed blocks that define the entry the last one that is no excerpt and needs no other; else
- * the last one with what it needs, an excerpt only if there is nothing else. */
+/* The block with those that it needs, if they stand between the definitions before and behind it
+ * and need no other: an answer in parts. What stands farther away belongs to another answer. */
+static bool choose_parts(struct kg_reply *r, const struct kg_blocks *blocks,
+                         const struct compared *c, int which)
+{
+    int from = which, to = which + 1;
+    while (from > 0 && !c->entry[from - 1]) {
+        from--;
+    }
+    while (to < c->n && !c->entry[to]) {
+        to++;
+    }
+    return join_needed(r, blocks, c, which, from, to, true);
+}
+
+/* Of closed blocks that define the entry the last one that is no excerpt and needs no other, or
+ * none but its own parts; else the last one with what it needs, an excerpt only if there is nothing
+ * else. */
 static bool choose_alone(struct kg_reply *r, const struct kg_blocks *blocks)
 {
     struct compared c;
@@ -296,14 +349,21 @@ static bool choose_alone(struct kg_reply *r, const struct kg_blocks *blocks)
     }
     for (int i = c.n - 1; i >= 0; i--) {
         const struct kg_block *b = &blocks->list[c.at[i]];
-        needs[i] = c.full[i] && needs_another(r, &c, i);
-        if (c.full[i] && !needs[i] && !r->names[i].dots && b->closed) {
+        needs[i] = c.entry[i] && needs_another(&c, i);
+        if (!c.entry[i] || r->names[i].dots || !b->closed) {
+            continue;
+        }
+        if (needs[i] && choose_parts(r, blocks, &c, i)) {
+            return true;
+        }
+        if (!needs[i] && c.rank[i] == c.best) {
             return kg_reply_take_block(r, b, kg_reply_block_code(r, b), 0);
         }
     }
     for (int excerpts = 0; excerpts < 2; excerpts++) {
         for (int i = c.n - 1; i >= 0; i--) {
-            if (needs[i] && r->names[i].dots == excerpts && join_needed(r, blocks, &c, i)) {
+            if (needs[i] && c.rank[i] == c.best && r->names[i].dots == excerpts &&
+                join_needed(r, blocks, &c, i, 0, c.n, false)) {
                 return true;
             }
         }

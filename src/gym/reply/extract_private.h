@@ -102,6 +102,7 @@ struct kg_reply {
     struct kg_buf inner;    /* text that came out of JSON or of escapes */
     struct kg_buf work[2];  /* of repairs and joining */
     struct kg_names names[KG_COMPARED];
+    struct kg_names joined; /* of several blocks together */
 };
 
 enum kg_rank kg_reply_rank(struct kg_reply *r, struct kg_slice code);
