@@ -266,7 +266,9 @@ static bool compare(struct kg_reply *r, const struct kg_blocks *blocks, struct c
     }
     for (int i = 0; i < c->n; i++) {
         c->entry[i] = is_entry(r, c, i);
-        kg_names_read(r->lang, kg_reply_block_code(r, &blocks->list[c->at[i]]), &r->names[i]);
+        struct kg_slice code = kg_reply_block_code(r, &blocks->list[c->at[i]]);
+        kg_names_read(r->lang, code, &r->names[i]);
+        r->excerpt[i] = c->entry[i] && kg_reply_is_excerpt(r->lang, code, r->entry);
     }
     for (int i = 0; i < c->n; i++) {
         for (int k = 0; k < c->n; k++) {
@@ -350,7 +352,7 @@ static bool choose_alone(struct kg_reply *r, const struct kg_blocks *blocks)
     for (int i = c.n - 1; i >= 0; i--) {
         const struct kg_block *b = &blocks->list[c.at[i]];
         needs[i] = c.entry[i] && needs_another(&c, i);
-        if (!c.entry[i] || r->names[i].dots || !b->closed) {
+        if (!c.entry[i] || r->excerpt[i] || !b->closed) {
             continue;
         }
         if (needs[i] && choose_parts(r, blocks, &c, i)) {
@@ -362,7 +364,7 @@ static bool choose_alone(struct kg_reply *r, const struct kg_blocks *blocks)
     }
     for (int excerpts = 0; excerpts < 2; excerpts++) {
         for (int i = c.n - 1; i >= 0; i--) {
-            if (needs[i] && c.rank[i] == c.best && r->names[i].dots == excerpts &&
+            if (needs[i] && c.rank[i] == c.best && r->excerpt[i] == excerpts &&
                 join_needed(r, blocks, &c, i, 0, c.n, false)) {
                 return true;
             }

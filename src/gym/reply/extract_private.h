@@ -63,6 +63,9 @@ void kg_blocks_parse(struct kg_slice text, enum kg_lang lang, struct kg_blocks *
  * reads as a file of the language. */
 void kg_blocks_opened(struct kg_slice text, enum kg_lang lang, struct kg_blocks *out);
 
+/* excerpt.c: a comment or an empty body stands for code that is not there. */
+bool kg_reply_is_excerpt(enum kg_lang lang, struct kg_slice code, const char *entry);
+
 /* names.c: what a block uses and makes. */
 #define KG_NAMES_SLOTS 1024
 enum {
@@ -77,7 +80,6 @@ struct kg_names {
     bool many;     /* more than are kept: nothing is known */
     bool includes; /* C: it has an #include */
     bool headers;  /* C: it is made of directives, with an #include <> among them */
-    bool dots;     /* a comment of dots stands for code that is not there */
 };
 void kg_names_read(enum kg_lang lang, struct kg_slice code, struct kg_names *out);
 /* Does a use what it does not make, and b does? Code that includes nothing needs headers. */
@@ -102,7 +104,8 @@ struct kg_reply {
     struct kg_buf inner;    /* text that came out of JSON or of escapes */
     struct kg_buf work[2];  /* of repairs and joining */
     struct kg_names names[KG_COMPARED];
-    struct kg_names joined; /* of several blocks together */
+    struct kg_names joined;    /* of several blocks together */
+    bool excerpt[KG_COMPARED]; /* it leaves code out */
 };
 
 enum kg_rank kg_reply_rank(struct kg_reply *r, struct kg_slice code);

@@ -319,36 +319,6 @@ static void read_c(struct kg_names *n, struct kg_slice code)
 
 /* --- both --- */
 
-/* A comment that stands for code: `# ...`, `// ... rest as before`. Other words after the dots are
- * a remark. */
-static bool elides(struct kg_slice code)
-{
-    static const char *const words[] = {"rest",    "same",   "before", "unchanged", "existing",
-                                        "omitted", "remain", "above",  "previous",  "other"};
-    static const char *const dots[] = {"...", "\xe2\x80\xa6"};
-    struct kg_slice line;
-    for (size_t at = 0; kg_slice_line(code, &at, &line);) {
-        struct kg_slice s = kg_slice_trim(line);
-        size_t mark = kg_slice_starts(s, "#") ? 1 : 2;
-        bool comment = mark == 1 || kg_slice_starts(s, "//") || kg_slice_starts(s, "/*");
-        if (!comment) {
-            continue;
-        }
-        s = kg_slice_trim((struct kg_slice){s.at + mark, s.len - mark});
-        if (!kg_slice_starts(s, dots[0]) && !kg_slice_starts(s, dots[1])) {
-            continue;
-        }
-        bool found = s.len <= sizeof "... */";
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            found = found || kg_lex_find(s.at, s.len, words[i]) != NULL;
-        }
-        if (found) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void kg_names_read(enum kg_lang lang, struct kg_slice code, struct kg_names *out)
 {
     memset(out, 0, sizeof *out);
@@ -357,7 +327,6 @@ void kg_names_read(enum kg_lang lang, struct kg_slice code, struct kg_names *out
     } else {
         read_python(out, code);
     }
-    out->dots = elides(code);
 }
 
 bool kg_names_need(const struct kg_names *a, const struct kg_names *b)
