@@ -272,7 +272,8 @@ static bool compare(struct kg_reply *r, const struct kg_blocks *blocks, struct c
     }
     for (int i = 0; i < c->n; i++) {
         for (int k = 0; k < c->n; k++) {
-            c->need[i][k] = k != i && kg_names_need(&r->names[i], &r->names[k]);
+            bool excerpt = c->entry[i] && c->entry[k] && r->names[i].lacks && r->names[k].includes;
+            c->need[i][k] = k != i && (excerpt || kg_names_need(&r->names[i], &r->names[k]));
         }
     }
     return true;

@@ -71,7 +71,8 @@ bool kg_reply_is_excerpt(enum kg_lang lang, struct kg_slice code, const char *en
 enum {
     KG_NAME_USED = 1,
     KG_NAME_MADE = 2, /* somewhere in the block */
-    KG_NAME_TOP = 4   /* for all of the file */
+    KG_NAME_TOP = 4,  /* for all of the file */
+    KG_NAME_TYPE = 8  /* C: like int64_t, which headers make */
 };
 struct kg_names {
     uint32_t hash[KG_NAMES_SLOTS]; /* 0: free */
@@ -79,6 +80,7 @@ struct kg_names {
     int n;
     bool many;     /* more than are kept: nothing is known */
     bool includes; /* C: it has an #include */
+    bool lacks;    /* C: it has none, and uses a type that only headers make */
     bool headers;  /* C: it is made of directives, with an #include <> among them */
 };
 void kg_names_read(enum kg_lang lang, struct kg_slice code, struct kg_names *out);

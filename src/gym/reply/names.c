@@ -285,8 +285,18 @@ static void name_of_c(struct kg_names *n, const struct kg_cwalk *w, struct kg_to
     } else if (!type && (typed || (brace == 0 && paren > 0 && starred))) {
         note(n, h, KG_NAME_MADE);
     } else {
-        note(n, h, KG_NAME_USED);
+        bool suffix = name.len > 2 && memcmp(w->lx.text + name.at + name.len - 2, "_t", 2) == 0;
+        note(n, h, KG_NAME_USED | (suffix ? KG_NAME_TYPE : 0));
     }
+}
+
+static bool lacks_headers(const struct kg_names *n)
+{
+    bool lacks = false;
+    for (size_t i = 0; i < KG_NAMES_SLOTS && !n->includes; i++) {
+        lacks = lacks || ((n->how[i] & KG_NAME_TYPE) && !(n->how[i] & KG_NAME_MADE));
+    }
+    return lacks;
 }
 
 static void read_c(struct kg_names *n, struct kg_slice code)
@@ -315,6 +325,7 @@ static void read_c(struct kg_names *n, struct kg_slice code)
         paren = w.paren;
     }
     n->headers = n->headers && !other;
+    n->lacks = lacks_headers(n);
 }
 
 /* --- both --- */
