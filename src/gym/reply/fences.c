@@ -178,22 +178,35 @@ static enum kg_lang probe_lang(enum kg_tag tag, enum kg_lang lang)
                                                  : lang;
 }
 
+/* Three or more marks of either kind and nothing else. */
+static bool is_bare(struct kg_slice line)
+{
+    struct fence f;
+    return fence_at_start(line, &f) && skip_blanks(line, f.after) == line.len;
+}
+
 /* Reads the block whose first line begins at c->at and leaves c->at behind its end. */
 static void read_block(struct cursor *c, const struct fence *open, struct kg_block *b)
 {
-    size_t start = c->at, inside_end = 0, inside_next = 0, at = c->at, col;
+    size_t start = c->at, at = c->at, col;
+    size_t other_end = 0, other_next = 0; /* the first fence in a string, or of another kind */
     struct kg_fence_probe probe;
     kg_fence_probe_init(&probe, probe_lang(b->tag, c->lang), c->text, start);
     struct kg_slice line;
     b->quotes = open->quotes;
     for (size_t from = at; kg_slice_line(c->text, &at, &line); from = at) {
         enum ending e = line_ends(line, open, &col);
-        if (e == GOES_ON) {
+        bool doubt = c->doubts < MAX_DOUBTS;
+        if (e == GOES_ON && (other_next != 0 || !doubt || !is_bare(line))) {
             continue;
         }
-        if (c->doubts < MAX_DOUBTS && kg_fence_probe_inside(&probe, from + col)) {
-            inside_end = inside_end != 0 ? inside_end : from + col;
-            inside_next = inside_next != 0 ? inside_next : at;
+        col = e == GOES_ON ? 0 : col;
+        bool inside = doubt && kg_fence_probe_inside(&probe, from + col);
+        if (e == GOES_ON || inside) {
+            if (other_next == 0 && (e != GOES_ON || !inside)) {
+                other_end = from + col;
+                other_next = at;
+            }
             continue;
         }
         b->closed = e == CLOSES;
@@ -205,11 +218,11 @@ static void read_block(struct cursor *c, const struct fence *open, struct kg_blo
         }
         return;
     }
-    if (inside_next != 0) { /* the string never ended: its first fence was the end after all */
+    if (other_next != 0) { /* the string never ended, or the right fence never came */
         c->doubts++;
         b->closed = true;
-        b->code = (struct kg_slice){c->text.at + start, inside_end - start};
-        c->at = inside_next;
+        b->code = (struct kg_slice){c->text.at + start, other_end - start};
+        c->at = other_next;
         return;
     }
     b->to_end = true;
