@@ -6,7 +6,8 @@
 #include "gym/reply/extract_private.h"
 #include "gym/reply/lex_private.h"
 
-#define MEMBERS_MAX 64
+#define MEMBERS_MAX   64
+#define MEMBERS_DEPTH 4 /* objects and lists in one another */
 
 /* Something that repairs may be tried on. */
 struct candidate {
@@ -90,13 +91,14 @@ static bool repair_all(struct kg_reply *r, const struct candidate *c)
     return false;
 }
 
-/* The text as a JSON object, NULL if it is none. */
+/* The text as a JSON object or list, NULL if it is none. */
 static json_t *object_of(struct kg_slice text)
 {
     struct kg_slice s = kg_slice_trim(text);
     struct kg_err err;
     json_t *object = NULL;
-    bool braces = s.len >= 2 && s.at[0] == '{' && s.at[s.len - 1] == '}';
+    char first = s.len >= 2 ? s.at[0] : '\0', last = s.len >= 2 ? s.at[s.len - 1] : '\0';
+    bool braces = (first == '{' && last == '}') || (first == '[' && last == ']');
     return braces && kg_json_parse(s.at, s.len, "reply", &object, &err) == KG_OK ? object : NULL;
 }
 
@@ -123,44 +125,61 @@ static bool member(struct kg_reply *r, const json_t *value, struct kg_blocks blo
 
 /* Of several members that lead to the entry the one whose name says that it is the answer: others
  * may hold drafts. */
-static bool named_member(struct kg_reply *r, const json_t *object, struct kg_blocks blocks[2])
+static const char *const member_names[] = {"code", "answer", "solution", "source"};
+enum { MEMBER_NAMES = sizeof member_names / sizeof *member_names };
+
+struct members {
+    int tried, hits;
+    int name, same;      /* the best name among the hits, and how many have it */
+    const json_t *value; /* the first of these */
+};
+
+/* Tries each string of the value, which has the name key. */
+static void try_members(struct kg_reply *r, const char *key, json_t *value, int depth,
+                        struct kg_blocks blocks[2], struct members *m)
 {
-    static const char *const names[] = {"code", "answer", "solution", "source"};
-    bool found = false;
-    uint32_t before = r->flags;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++) {
-        r->flags = before;
-        found = member(r, json_object_get(object, names[i]), blocks);
+    const char *name;
+    size_t i;
+    json_t *inner;
+    if (json_is_object(value) && depth < MEMBERS_DEPTH) {
+        json_object_foreach(value, name, inner)
+        {
+            try_members(r, name, inner, depth + 1, blocks, m);
+        }
+    } else if (json_is_array(value) && depth < MEMBERS_DEPTH) {
+        json_array_foreach(value, i, inner)
+        {
+            try_members(r, key, inner, depth + 1, blocks, m);
+        }
+    } else if (m->tried++ < MEMBERS_MAX && member(r, value, blocks)) {
+        int which = 0;
+        while (which < MEMBER_NAMES && strcmp(member_names[which], key) != 0) {
+            which++;
+        }
+        m->same = which < m->name ? 1 : m->same + (which == m->name);
+        m->value = which < m->name || m->hits == 0 ? value : m->value;
+        m->name = which < m->name ? which : m->name;
+        m->hits++;
     }
-    return found;
 }
 
-/* A JSON object of which one string member leads to the entry. */
+/* A JSON object or list of which one string leads to the entry. */
 static bool json_member(struct kg_reply *r, struct kg_slice text, struct kg_blocks blocks[2])
 {
     json_t *object = object_of(text);
     if (object == NULL) {
         return false;
     }
-    int members = 0, hits = 0;
-    uint32_t before = r->flags, flags = 0;
-    for (void *i = json_object_iter(object); i != NULL && members < MEMBERS_MAX;
-         i = json_object_iter_next(object, i), members++) {
-        r->flags = before;
-        if (member(r, json_object_iter_value(i), blocks)) {
-            hits++;
-            flags = r->flags;
-        }
-    }
-    if (hits > 1) {
-        r->flags = before;
-        hits = named_member(r, object, blocks);
-        flags = r->flags;
-    }
+    struct members m = {.name = MEMBER_NAMES};
+    uint32_t before = r->flags;
+    try_members(r, "", object, 0, blocks, &m);
+    r->flags = before;
+    bool one = m.hits == 1 || (m.name < MEMBER_NAMES && m.same == 1);
+    bool found = one && member(r, m.value, blocks);
     json_decref(object);
-    r->flags = hits == 1 ? flags | KG_XF_JSON : before;
+    r->flags = found ? r->flags | KG_XF_JSON : before;
     r->rule = "json";
-    return hits == 1;
+    return found;
 }
 
 static bool escaped(struct kg_reply *r, struct kg_slice text, struct kg_blocks blocks[2])
