@@ -119,7 +119,7 @@ struct kg_slice kg_reply_block_code(struct kg_reply *r, const struct kg_block *b
 static uint32_t flags_of(const struct kg_block *b)
 {
     return (b->quotes > 0 || b->indent > 0 ? KG_XF_DEDENT : 0) | (b->escaped ? KG_XF_ENTITIES : 0) |
-           (b->closed ? 0 : KG_XF_UNCLOSED);
+           (b->magics ? KG_XF_MAGICS : 0) | (b->closed ? 0 : KG_XF_UNCLOSED);
 }
 
 bool kg_reply_take(struct kg_reply *r, struct kg_slice code, const char *rule, uint32_t flags)

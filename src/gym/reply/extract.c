@@ -7,8 +7,8 @@
 #include "gym/reply/extract_private.h"
 
 static const char *const flag_names[KG_XF_COUNT] = {
-    "truncated", "nul",     "utf8", "unclosed", "dedent", "prompts", "gutter",
-    "entities",  "escaped", "json", "quotes",   "concat", "demo",    "normalised",
+    "truncated", "nul",  "utf8",   "unclosed", "dedent", "prompts",    "gutter", "entities",
+    "escaped",   "json", "quotes", "concat",   "demo",   "normalised", "magics",
 };
 
 const char *kg_extract_flag_name(int bit)

@@ -24,8 +24,9 @@ enum kg_extract_flag {
     KG_XF_CONCAT = 1 << 11,
     KG_XF_DEMO = 1 << 12,
     KG_XF_NORMALISED = 1 << 13,
+    KG_XF_MAGICS = 1 << 14,
 };
-#define KG_XF_COUNT 14
+#define KG_XF_COUNT 15
 const char *kg_extract_flag_name(int bit); /* bit number 0..KG_XF_COUNT-1: "truncated", ... */
 
 struct kg_extract {

@@ -40,6 +40,7 @@ struct kg_block {
     bool opened;   /* the prompt opened it: it begins with the reply */
     int quotes;    /* leading `>` to take off each line */
     bool escaped;  /* as HTML: to be decoded */
+    bool magics;   /* lines of a notebook before the code are left out */
     size_t indent; /* blanks to take off each line, as many as stand before the fence */
 };
 

@@ -243,6 +243,24 @@ static size_t indent_of(const struct cursor *c, const struct fence *open, const 
     return deep ? open->indent : 0;
 }
 
+/* Leaves out `%%writefile x.py`, `!pip install x` and alike before the code of a notebook's cell:
+ * they speak to the notebook, and no file of either language begins so. */
+static void skip_magics(struct kg_block *b)
+{
+    struct kg_slice line;
+    size_t at = 0, from = 0;
+    for (; kg_slice_line(b->code, &at, &line); from = at) {
+        struct kg_slice t = kg_slice_trim(line);
+        bool percent = t.len > 1 && t.at[0] == '%' && t.at[1] != ':'; /* `%:` is C's `#` */
+        if (t.len > 0 && !percent && *t.at != '!') {
+            break;
+        }
+        b->magics = b->magics || t.len > 0;
+    }
+    size_t skip = b->magics ? from : 0;
+    b->code = (struct kg_slice){b->code.at + skip, b->code.len - skip};
+}
+
 /* A fence that opens a block on this line, at its start or glued behind prose. */
 static bool opens(struct kg_slice line, struct fence *f)
 {
@@ -291,6 +309,7 @@ void kg_blocks_parse(struct kg_slice text, enum kg_lang lang, struct kg_blocks *
         struct kg_block *b = add_block(out);
         b->tag = tag;
         read_block(&c, &f, b);
+        skip_magics(b);
         b->indent = indent_of(&c, &f, b);
         b->escaped = kg_repair_is_escaped(lang, b->code);
     }
