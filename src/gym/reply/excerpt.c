@@ -15,6 +15,9 @@ static bool speaks_of_code(struct kg_slice s)
                                         "your code", "implement", "todo",   NULL};
     for (size_t at = 0; at < s.len; at++) {
         for (size_t i = 0; words[i] != NULL; i++) {
+            if ((s.at[at] | 0x20) != words[i][0]) {
+                continue;
+            }
             size_t n = strlen(words[i]);
             if (s.len - at >= n && strncasecmp(s.at + at, words[i], n) == 0) {
                 return true;
@@ -128,7 +131,9 @@ static bool hollow_python(struct kg_slice code, const char *entry)
     do {
         t = kg_lex_next(&p.lx);
         if (t.kind == KG_TOK_COMMENT) {
-            p.remark = p.remark || speaks_of_code((struct kg_slice){code.at + t.at, t.len});
+            bool body = p.awaited || p.filler;
+            p.remark =
+                p.remark || (body && speaks_of_code((struct kg_slice){code.at + t.at, t.len}));
             continue;
         }
         if (ends_hollow(&p, t)) {
