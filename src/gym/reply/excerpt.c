@@ -7,19 +7,32 @@
 #include "gym/reply/extract_private.h"
 #include "gym/reply/lex_private.h"
 
-/* Does a comment speak of code that stands elsewhere, or that is yet to be written? */
-static bool speaks_of_code(struct kg_slice s)
+/* Words of a comment about code that stands elsewhere, or that is yet to be written. Remarks have
+ * them, too: they tell something only behind dots, and in an empty body. */
+static const char *const words[] = {"rest",     "same",   "before",    "unchanged", "existing",
+                                    "omitted",  "remain", "remains",   "above",     "other",
+                                    "previous", "others", "remaining", "your code", "implement",
+                                    "todo",     NULL};
+/* What hardly anything but such a comment says. */
+static const char *const phrases[] = {"as before",     "as above", "unchanged", "omitted",
+                                      "existing code", "rest of",  "your code", NULL};
+
+static bool is_letter(char c)
 {
-    static const char *const words[] = {"rest",      "same",      "before", "unchanged", "existing",
-                                        "omitted",   "remain",    "above",  "previous",  "other",
-                                        "your code", "implement", "todo",   NULL};
+    return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_';
+}
+
+/* Has the comment one of these, with no letter before or behind it? */
+static bool says(struct kg_slice s, const char *const *list)
+{
     for (size_t at = 0; at < s.len; at++) {
-        for (size_t i = 0; words[i] != NULL; i++) {
-            if ((s.at[at] | 0x20) != words[i][0]) {
+        for (size_t i = 0; list[i] != NULL; i++) {
+            if ((s.at[at] | 0x20) != list[i][0] || (at > 0 && is_letter(s.at[at - 1]))) {
                 continue;
             }
-            size_t n = strlen(words[i]);
-            if (s.len - at >= n && strncasecmp(s.at + at, words[i], n) == 0) {
+            size_t n = strlen(list[i]);
+            bool whole = s.len - at == n || (s.len - at > n && !is_letter(s.at[at + n]));
+            if (whole && strncasecmp(s.at + at, list[i], n) == 0) {
                 return true;
             }
         }
@@ -55,7 +68,8 @@ static bool in_brackets(struct kg_slice s)
 static bool elides(struct kg_slice s)
 {
     bool dots = kg_slice_starts(s, "...") || kg_slice_starts(s, "\xe2\x80\xa6");
-    return (dots && s.len <= sizeof "...") || ((dots || in_brackets(s)) && speaks_of_code(s));
+    return (dots && (s.len <= sizeof "..." || says(s, words))) ||
+           (in_brackets(s) && says(s, phrases));
 }
 
 static bool comment_elides(struct kg_slice code)
@@ -75,6 +89,7 @@ struct python {
     struct kg_tok before, before2;
     int level;    /* of indentation */
     bool entry;   /* the statement at file scope defines the entry */
+    bool main;    /* the last function or class is the entry, or one that each entry has */
     bool header;  /* the line begins with def, class or async */
     bool awaited; /* a header ended: a body must begin */
     bool filler;  /* nothing but `...`, `pass` and strings stood in the body so far */
@@ -132,8 +147,8 @@ static bool hollow_python(struct kg_slice code, const char *entry)
         t = kg_lex_next(&p.lx);
         if (t.kind == KG_TOK_COMMENT) {
             bool body = p.awaited || p.filler;
-            p.remark =
-                p.remark || (body && speaks_of_code((struct kg_slice){code.at + t.at, t.len}));
+            struct kg_slice comment = {code.at + t.at, t.len};
+            p.remark = p.remark || (body && says(comment, p.main ? words : phrases));
             continue;
         }
         if (ends_hollow(&p, t)) {
@@ -145,8 +160,10 @@ static bool hollow_python(struct kg_slice code, const char *entry)
         if (p.before.kind == KG_TOK_NEWLINE && !layout) {
             begin_line(&p, t);
         }
-        p.entry = p.entry || (p.level == 0 && p.header && is(&p, t, entry) &&
-                              (is(&p, p.before, "class") || is(&p, p.before, "def")));
+        if (is(&p, p.before, "class") || is(&p, p.before, "def")) {
+            p.entry = p.entry || (p.level == 0 && p.header && is(&p, t, entry));
+            p.main = is(&p, t, entry) || is(&p, t, "__init__") || is(&p, t, "forward");
+        }
         p.before2 = layout ? p.before2 : p.before;
         p.before = layout ? p.before : t;
     } while (t.kind != KG_TOK_END);
@@ -154,16 +171,21 @@ static bool hollow_python(struct kg_slice code, const char *entry)
 }
 
 /* A function of which the body is nothing but a comment about code that stands elsewhere. */
-static bool hollow_c(struct kg_slice code)
+static bool hollow_c(struct kg_slice code, const char *entry)
 {
     struct kg_cwalk w;
+    bool main = false; /* the last name before a `(` at file scope is the entry's */
     kg_cwalk_init(&w, code.at, code.len);
     while (kg_cwalk_next(&w)) {
+        if (w.brace == 0 && kg_tok_is(&w.lx, w.tok, "(")) {
+            main = kg_tok_is(&w.lx, w.prev, entry);
+        }
         if (w.brace == 0 && kg_tok_is(&w.lx, w.tok, "}") && kg_tok_is(&w.lx, w.prev, "{") &&
             kg_tok_is(&w.lx, w.prev2, ")")) {
             size_t at = w.prev.at + w.prev.len;
             struct kg_slice s = kg_slice_trim((struct kg_slice){code.at + at, w.tok.at - at});
-            if (speaks_of_code(s) || kg_lex_find(s.at, s.len, "...") != NULL) {
+            if (says(s, main ? words : phrases) ||
+                (main && kg_lex_find(s.at, s.len, "...") != NULL)) {
                 return true;
             }
         }
@@ -174,5 +196,5 @@ static bool hollow_c(struct kg_slice code)
 bool kg_reply_is_excerpt(enum kg_lang lang, struct kg_slice code, const char *entry)
 {
     return comment_elides(code) ||
-           (lang == KG_LANG_C ? hollow_c(code) : hollow_python(code, entry));
+           (lang == KG_LANG_C ? hollow_c(code, entry) : hollow_python(code, entry));
 }

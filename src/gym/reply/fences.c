@@ -251,6 +251,9 @@ static void skip_magics(struct kg_block *b)
     size_t at = 0, from = 0;
     for (; kg_slice_line(b->code, &at, &line); from = at) {
         struct kg_slice t = kg_slice_trim(line);
+        for (int i = 0; i < b->quotes && kg_slice_starts(t, ">"); i++) {
+            t = kg_slice_trim((struct kg_slice){t.at + 1, t.len - 1});
+        }
         bool percent = t.len > 1 && t.at[0] == '%' && t.at[1] != ':'; /* `%:` is C's `#` */
         if (t.len > 0 && !percent && *t.at != '!') {
             break;
@@ -346,16 +349,19 @@ void kg_blocks_opened(struct kg_slice text, enum kg_lang lang, struct kg_blocks 
         }
         first = first && kg_slice_trim(line).len == 0;
     }
-    struct kg_slice code = {text.at + start, end - start};
-    if ((!closed && !tagged) || end <= start || out->n == KG_BLOCKS_MAX ||
-        !kg_lex_plausible(lang, code.at, code.len)) {
+    if ((!closed && !tagged) || end <= start || out->n == KG_BLOCKS_MAX) {
+        return;
+    }
+    struct kg_block b = {.code = {text.at + start, end - start},
+                         .closed = closed,
+                         .to_end = !closed,
+                         .opened = true};
+    skip_magics(&b);
+    b.escaped = kg_repair_is_escaped(lang, b.code);
+    if (!kg_lex_plausible(lang, b.code.at, b.code.len)) {
         return;
     }
     memmove(&out->list[1], out->list, (size_t)out->n * sizeof *out->list);
-    out->list[0] = (struct kg_block){.code = code,
-                                     .closed = closed,
-                                     .to_end = !closed,
-                                     .opened = true,
-                                     .escaped = kg_repair_is_escaped(lang, code)};
+    out->list[0] = b;
     out->n++;
 }

@@ -111,13 +111,10 @@ static bool is_object(struct kg_slice text)
     return is;
 }
 
-/* Does the member lead to the entry? It is read as a reply. */
+/* Does the string lead to the entry? It is read as a reply. */
 static bool member(struct kg_reply *r, const json_t *value, struct kg_blocks blocks[2])
 {
     struct kg_slice s = {json_string_value(value), json_string_length(value)};
-    if (!json_is_string(value) || !names_entry(r, s)) {
-        return false;
-    }
     kg_buf_reset(&r->inner);
     kg_reply_normalise(s.at, s.len, &r->inner, &r->flags);
     return kg_reply_ladder(r, kg_slice_buf(&r->inner), 1, blocks);
@@ -130,9 +127,28 @@ enum { MEMBER_NAMES = sizeof member_names / sizeof *member_names };
 
 struct members {
     int tried, hits;
-    int name, same;      /* the best name among the hits, and how many have it */
-    const json_t *value; /* the first of these */
+    int name, depth, same; /* the best of the hits: its name, how deep, and how many are like it */
+    const json_t *value;   /* the first of these */
 };
+
+/* A string that leads to the entry. The first of the names is the best, and then the least depth.
+ */
+static void hit(struct members *m, const char *key, const json_t *value, int depth)
+{
+    int which = 0;
+    while (which < MEMBER_NAMES && strcmp(member_names[which], key) != 0) {
+        which++;
+    }
+    bool like = m->hits > 0 && which == m->name && depth == m->depth;
+    bool better = m->hits == 0 || which < m->name || (which == m->name && depth < m->depth);
+    m->hits++;
+    m->same = better ? 1 : m->same + like;
+    if (better) {
+        m->name = which;
+        m->depth = depth;
+        m->value = value;
+    }
+}
 
 /* Tries each string of the value, which has the name key. */
 static void try_members(struct kg_reply *r, const char *key, json_t *value, int depth,
@@ -151,15 +167,11 @@ static void try_members(struct kg_reply *r, const char *key, json_t *value, int 
         {
             try_members(r, key, inner, depth + 1, blocks, m);
         }
-    } else if (m->tried++ < MEMBERS_MAX && member(r, value, blocks)) {
-        int which = 0;
-        while (which < MEMBER_NAMES && strcmp(member_names[which], key) != 0) {
-            which++;
+    } else if (json_is_string(value)) {
+        struct kg_slice s = {json_string_value(value), json_string_length(value)};
+        if (names_entry(r, s) && m->tried++ < MEMBERS_MAX && member(r, value, blocks)) {
+            hit(m, key, value, depth);
         }
-        m->same = which < m->name ? 1 : m->same + (which == m->name);
-        m->value = which < m->name || m->hits == 0 ? value : m->value;
-        m->name = which < m->name ? which : m->name;
-        m->hits++;
     }
 }
 
@@ -170,7 +182,7 @@ static bool json_member(struct kg_reply *r, struct kg_slice text, struct kg_bloc
     if (object == NULL) {
         return false;
     }
-    struct members m = {.name = MEMBER_NAMES};
+    struct members m = {0};
     uint32_t before = r->flags;
     try_members(r, "", object, 0, blocks, &m);
     r->flags = before;
