@@ -318,3 +318,19 @@ void svc_await(const char *id, const char *state)
         }
     }
 }
+
+int svc_kgym(char text[4096], const char *fmt, ...)
+{
+    char words[1024], line[2048];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    snprintf(line, sizeof line, "%s %s 2>&1", cobject_built("kgym"), words);
+    FILE *f = popen(line, "r");
+    assert_non_null(f);
+    size_t n = fread(text, 1, 4095, f);
+    text[n] = '\0';
+    int status = pclose(f);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}

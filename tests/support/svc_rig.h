@@ -39,4 +39,8 @@ const char *svc_text(const json_t *j, const char *name);
 /* Asks until the job is in this state. */
 void svc_await(const char *id, const char *state);
 
+/* Runs kgym with these arguments; its output, both streams, is in text [4096]. Returns its exit
+ * status, -1: killed. */
+int svc_kgym(char text[4096], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 #endif

@@ -27,24 +27,6 @@
 
 #define OK_RECORD SVC_STUB_RECORD("\"ok\"")
 
-/* Runs kgym with these arguments; its output, both streams, is in text [4096]. */
-static int kgym(char text[4096], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int kgym(char text[4096], const char *fmt, ...)
-{
-    char words[1024], line[2048];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(words, sizeof words, fmt, ap);
-    va_end(ap);
-    snprintf(line, sizeof line, "%s %s 2>&1", cobject_built("kgym"), words);
-    FILE *f = popen(line, "r");
-    assert_non_null(f);
-    size_t n = fread(text, 1, 4095, f);
-    text[n] = '\0';
-    int status = pclose(f);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static void has(const char *text, const char *word)
 {
     if (strstr(text, word) == NULL) {
@@ -66,29 +48,29 @@ static void show_tells_a_whole_life(void **state)
     (void)state;
     svc_start("--no-work");
     submit(id);
-    assert_int_equal(kgym(text, "show %s --url http://127.0.0.1:%d", id, svc_port), 0);
+    assert_int_equal(svc_kgym(text, "show %s --url http://127.0.0.1:%d", id, svc_port), 0);
     has(text, "waiting");
     has(text, "waits for");
     svc_stub_fail(svc_stub_claim("cpu"));
     svc_stub_finish(svc_stub_claim("cpu"), OK_RECORD, "ok", 200);
-    assert_int_equal(kgym(text, "show %s --url http://127.0.0.1:%d", id, svc_port), 0);
+    assert_int_equal(svc_kgym(text, "show %s --url http://127.0.0.1:%d", id, svc_port), 0);
     static const char *const words[] = {"done",   "attempts   2", "submitted",     "claimed",
                                         "failed", "finished",     "verdict    ok", "compile"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         has(text, words[i]);
     }
     assert_null(strstr(text, "secret"));
-    assert_int_equal(kgym(text, "show %s --json --url http://127.0.0.1:%d", id, svc_port), 0);
+    assert_int_equal(svc_kgym(text, "show %s --json --url http://127.0.0.1:%d", id, svc_port), 0);
     json_t *j = json_loads(text, 0, NULL);
     assert_int_equal(json_array_size(json_object_get(j, "events")), 5);
     json_decref(j);
     id[25] = id[25] == '0' ? '1' : '0';
-    assert_int_equal(kgym(text, "show %s --url http://127.0.0.1:%d", id, svc_port), 1);
-    assert_int_equal(kgym(text, "show no-id --url http://127.0.0.1:%d", svc_port), 2);
-    assert_int_equal(kgym(text, "show %s --url https://127.0.0.1/x", id), 2);
-    assert_int_equal(kgym(text, "show"), 2);
+    assert_int_equal(svc_kgym(text, "show %s --url http://127.0.0.1:%d", id, svc_port), 1);
+    assert_int_equal(svc_kgym(text, "show no-id --url http://127.0.0.1:%d", svc_port), 2);
+    assert_int_equal(svc_kgym(text, "show %s --url https://127.0.0.1/x", id), 2);
+    assert_int_equal(svc_kgym(text, "show"), 2);
     assert_int_equal(svc_end(SIGTERM), 0);
-    assert_int_equal(kgym(text, "show %s --url http://127.0.0.1:%d", id, svc_port), 2);
+    assert_int_equal(svc_kgym(text, "show %s --url http://127.0.0.1:%d", id, svc_port), 2);
     has(text, "nobody answers");
 }
 
@@ -100,12 +82,12 @@ static void top_is_printed_once_to_a_file(void **state)
     submit(id);
     svc_stub_finish(svc_stub_claim("cpu"), OK_RECORD, "ok", 200);
     submit(id);
-    assert_int_equal(kgym(text, "top --url http://127.0.0.1:%d", svc_port), 0);
+    assert_int_equal(svc_kgym(text, "top --url http://127.0.0.1:%d", svc_port), 0);
     has(text, "waiting 1 in 1 lanes");
     has(text, "done 1");
     has(text, "  ok ");
     assert_null(strstr(text, "\033")); /* no terminal, no escapes */
-    assert_int_equal(kgym(text, "top --never"), 2);
+    assert_int_equal(svc_kgym(text, "top --never"), 2);
 }
 
 /* Starts kgym with these words on a terminal of 60 columns, and returns the other end of it. */
@@ -227,7 +209,8 @@ static void a_copy_under_load_is_whole(void **state)
     for (int i = 0; i < COPIES; i++) {
         usleep(100000);
         assert_int_equal(
-            kgym(text, "store backup %s/store --to %s/copy%d", svc_folder(), svc_folder(), i), 0);
+            svc_kgym(text, "store backup %s/store --to %s/copy%d", svc_folder(), svc_folder(), i),
+            0);
         has(text, " 0 damaged");
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -239,9 +222,9 @@ static void a_copy_under_load_is_whole(void **state)
     assert_int_equal(svc_end(SIGTERM), 0);
     snprintf(line, sizeof line, "rm -r %s/store", svc_folder());
     assert_int_equal(system(line), 0);
-    assert_int_equal(
-        kgym(text, "store restore %s/copy%d --to %s/store", svc_folder(), COPIES - 1, svc_folder()),
-        0);
+    assert_int_equal(svc_kgym(text, "store restore %s/copy%d --to %s/store", svc_folder(),
+                              COPIES - 1, svc_folder()),
+                     0);
     svc_start("--no-work");
     json_t *j = svc_json(200, "GET", "/v1/evaluations?limit=1000", "");
     const json_t *list = json_object_get(j, "evaluations");
@@ -272,24 +255,24 @@ static void what_is_damaged_is_no_backup(void **state)
     struct stat st;
     (void)state;
     make_store();
-    assert_int_equal(kgym(text, "store check %s/store", svc_folder()), 0);
-    assert_int_equal(kgym(text, "doctor --store %s/store --json", svc_folder()), 0);
+    assert_int_equal(svc_kgym(text, "store check %s/store", svc_folder()), 0);
+    assert_int_equal(svc_kgym(text, "doctor --store %s/store --json", svc_folder()), 0);
     json_t *j = json_loads(text, 0, NULL);
     assert_true(json_is_true(json_object_get(j, "keeps")));
     assert_int_equal(json_integer_value(json_object_get(j, "records")), 1);
     json_decref(j);
-    assert_int_equal(kgym(text, "doctor --store %s", svc_folder()), 2);
+    assert_int_equal(svc_kgym(text, "doctor --store %s", svc_folder()), 2);
     snprintf(line, sizeof line,
              "for f in %s/store/segments/*.zst; do printf X | dd of=$f bs=1 "
              "seek=20 conv=notrunc 2>/dev/null; done",
              svc_folder());
     assert_int_equal(system(line), 0);
-    assert_int_equal(kgym(text, "store check %s/store", svc_folder()), 1);
+    assert_int_equal(svc_kgym(text, "store check %s/store", svc_folder()), 1);
     has(text, "1 damaged");
-    assert_int_equal(kgym(text, "doctor --store %s/store", svc_folder()), 1);
+    assert_int_equal(svc_kgym(text, "doctor --store %s/store", svc_folder()), 1);
     has(text, "restore a backup");
-    assert_int_equal(kgym(text, "store backup %s/store --to %s/copy", svc_folder(), svc_folder()),
-                     2);
+    assert_int_equal(
+        svc_kgym(text, "store backup %s/store --to %s/copy", svc_folder(), svc_folder()), 2);
     snprintf(line, sizeof line, "%s/copy", svc_folder());
     assert_int_equal(stat(line, &st), -1); /* whole or not at all */
     snprintf(line, sizeof line, "test -z \"$(ls -d %s/copy* 2>/dev/null)\"", svc_folder());
@@ -307,16 +290,16 @@ static void a_copy_has_the_trajectories(void **state)
     snprintf(path, sizeof path, "/v1/trajectories/%s/turns", svc_text(j, "id"));
     json_decref(
         svc_json(202, "POST", path, "{\"n\": 1, \"reply\": \"a\", \"extra\": {\"ids\": [1, 2]}}"));
-    assert_int_equal(kgym(text, "store backup %s/store --to %s/copy", svc_folder(), svc_folder()),
-                     0);
+    assert_int_equal(
+        svc_kgym(text, "store backup %s/store --to %s/copy", svc_folder(), svc_folder()), 0);
     has(text, "1 jobs, 2 records");
     assert_int_equal(svc_end(SIGTERM), 0);
-    assert_int_equal(kgym(text, "store check %s/copy", svc_folder()), 0);
+    assert_int_equal(svc_kgym(text, "store check %s/copy", svc_folder()), 0);
     char command[256];
     snprintf(command, sizeof command, "rm -r %s/store", svc_folder());
     assert_int_equal(system(command), 0);
-    assert_int_equal(kgym(text, "store restore %s/copy --to %s/store", svc_folder(), svc_folder()),
-                     0);
+    assert_int_equal(
+        svc_kgym(text, "store restore %s/copy --to %s/store", svc_folder(), svc_folder()), 0);
     svc_start("--no-work");
     snprintf(path, sizeof path, "/v1/trajectories/%s", svc_text(j, "id"));
     json_decref(j);
@@ -334,13 +317,13 @@ static void a_copy_has_the_tokens(void **state)
     struct stat st;
     (void)state;
     make_store();
-    assert_int_equal(kgym(text, "token add --name a --folder %s/store", svc_folder()), 0);
-    assert_int_equal(kgym(text, "store backup %s/store --to %s/copy", svc_folder(), svc_folder()),
-                     0);
+    assert_int_equal(svc_kgym(text, "token add --name a --folder %s/store", svc_folder()), 0);
+    assert_int_equal(
+        svc_kgym(text, "store backup %s/store --to %s/copy", svc_folder(), svc_folder()), 0);
     snprintf(path, sizeof path, "%s/copy/tokens", svc_folder());
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
-    assert_int_equal(kgym(text, "token list --folder %s/copy", svc_folder()), 0);
+    assert_int_equal(svc_kgym(text, "token list --folder %s/copy", svc_folder()), 0);
     has(text, "submit,read");
 }
 
@@ -350,20 +333,20 @@ static void a_copy_replaces_nothing(void **state)
     sqlite3 *db;
     (void)state;
     make_store();
-    assert_int_equal(kgym(text, "store backup %s/store --to %s/store", svc_folder(), svc_folder()),
-                     2);
+    assert_int_equal(
+        svc_kgym(text, "store backup %s/store --to %s/store", svc_folder(), svc_folder()), 2);
     has(text, "must be a new folder");
-    assert_int_equal(kgym(text, "store backup %s --to %s/copy", svc_folder(), svc_folder()), 2);
+    assert_int_equal(svc_kgym(text, "store backup %s --to %s/copy", svc_folder(), svc_folder()), 2);
     has(text, "has no store.db");
-    assert_int_equal(kgym(text, "store backup %s/store", svc_folder()), 2);
-    assert_int_equal(kgym(text, "store bakcup %s/store --to x", svc_folder()), 2);
+    assert_int_equal(svc_kgym(text, "store backup %s/store", svc_folder()), 2);
+    assert_int_equal(svc_kgym(text, "store bakcup %s/store --to x", svc_folder()), 2);
     has(text, "backup");
     snprintf(path, sizeof path, "%s/store/store.db", svc_folder());
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=99", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
-    assert_int_equal(kgym(text, "store backup %s/store --to %s/copy", svc_folder(), svc_folder()),
-                     2);
+    assert_int_equal(
+        svc_kgym(text, "store backup %s/store --to %s/copy", svc_folder(), svc_folder()), 2);
     has(text, "use a newer kgym");
 }
 
@@ -379,14 +362,14 @@ static void doctor_looks_at_redis(void **state)
         return;
     }
     redis_server_start(&server, NULL);
-    assert_int_equal(kgym(text, "doctor --store %s", server.place), 0);
+    assert_int_equal(svc_kgym(text, "doctor --store %s", server.place), 0);
     has(text, "keeps what it has accepted");
     redis_server_end(&server);
     redis_server_start(&server, lax);
-    assert_int_equal(kgym(text, "doctor --store %s", server.place), 1);
+    assert_int_equal(svc_kgym(text, "doctor --store %s", server.place), 1);
     has(text, "appendfsync");
     redis_server_end(&server);
-    assert_int_equal(kgym(text, "doctor --store %s", server.place), 2);
+    assert_int_equal(svc_kgym(text, "doctor --store %s", server.place), 2);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, svc_setup, svc_teardown)

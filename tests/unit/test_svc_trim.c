@@ -12,10 +12,8 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/cobject.h"
 #include "tests/support/svc_rig.h"
 #include "tests/support/svc_stub.h"
 
@@ -24,29 +22,11 @@
     "\"timing\": {\"status\": \"measured\"}, \"speedup\": {\"ratio\": 2.0}, \"stages\": []}"
 #define LATE SVC_STUB_RECORD("\"wrong\"")
 
-/* Runs `kgym store ...`; its output, both streams, is in text [4096]. */
-static int tool(char text[4096], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int tool(char text[4096], const char *fmt, ...)
-{
-    char words[1024], line[2048];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(words, sizeof words, fmt, ap);
-    va_end(ap);
-    snprintf(line, sizeof line, "%s store %s 2>&1", cobject_built("kgym"), words);
-    FILE *f = popen(line, "r");
-    assert_non_null(f);
-    size_t n = fread(text, 1, 4095, f);
-    text[n] = '\0';
-    int status = pclose(f);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* It prints these numbers, and the store is sound after it. */
 static void trim(int jobs, int trajectories, int left)
 {
     char text[4096], want[80];
-    assert_int_equal(tool(text, "trim %s/store --keep-days 30", svc_folder()), 0);
+    assert_int_equal(svc_kgym(text, "store trim %s/store --keep-days 30", svc_folder()), 0);
     snprintf(want, sizeof want, ": %d jobs, %d trajectories and ", jobs, trajectories);
     if (strstr(text, want) == NULL) {
         fail_msg("no `%s` in: %s", want, text);
@@ -55,7 +35,7 @@ static void trim(int jobs, int trajectories, int left)
     if (strstr(text, want) == NULL) {
         fail_msg("no `%s` in: %s", want, text);
     }
-    assert_int_equal(tool(text, "check %s/store", svc_folder()), 0);
+    assert_int_equal(svc_kgym(text, "store check %s/store", svc_folder()), 0);
 }
 
 /* What SQL says of the store, a number; or changes it. No service runs. */
@@ -172,7 +152,7 @@ static void a_batch_goes_whole(void **state)
     sql("UPDATE jobs SET finished=finished-40*86400000 WHERE batch_at=1");
     trim(1, 0, 1); /* the fastest one is no line any more */
     svc_start("--no-work");
-    char path[64];
+    char path[128];
     snprintf(path, sizeof path, "%s/records", batch);
     expect(404, "batches", path);
     send_batch(again);
@@ -293,7 +273,7 @@ static void records_of_redis_are_left(void **state)
     assert_int_equal(svc_end(SIGTERM), 0);
     snprintf(line, sizeof line, "echo mark > %s/store/segments/shared-by", svc_folder());
     assert_int_equal(system(line), 0);
-    assert_int_equal(tool(text, "trim %s/store --keep-days 0", svc_folder()), 2);
+    assert_int_equal(svc_kgym(text, "store trim %s/store --keep-days 0", svc_folder()), 2);
     assert_non_null(strstr(text, "a store in Redis has records here"));
 }
 
@@ -303,18 +283,19 @@ static void what_is_no_free_store_is_refused(void **state)
     static const char *const days[] = {"-1", "x", "1.5", "36501", "99999999999999999999", "''"};
     (void)state;
     svc_start("--no-work");
-    assert_int_equal(tool(text, "trim %s/store --keep-days 0", svc_folder()), 2);
+    assert_int_equal(svc_kgym(text, "store trim %s/store --keep-days 0", svc_folder()), 2);
     assert_non_null(strstr(text, "another process serves this store"));
     assert_int_equal(svc_end(SIGTERM), 0);
     for (size_t i = 0; i < sizeof days / sizeof *days; i++) {
-        assert_int_equal(tool(text, "trim %s/store --keep-days %s", svc_folder(), days[i]), 2);
+        assert_int_equal(
+            svc_kgym(text, "store trim %s/store --keep-days %s", svc_folder(), days[i]), 2);
         assert_non_null(strstr(text, "is not a number from 0 to 36500"));
     }
-    assert_int_equal(tool(text, "trim %s --keep-days 3", svc_folder()), 2);
+    assert_int_equal(svc_kgym(text, "store trim %s --keep-days 3", svc_folder()), 2);
     assert_non_null(strstr(text, "has no store.db"));
-    assert_int_equal(tool(text, "trim %s/store", svc_folder()), 2);
-    assert_int_equal(tool(text, "check %s/store --keep-days 3", svc_folder()), 2);
-    assert_int_equal(tool(text, "trim %s/store --keep-days 0", svc_folder()), 0);
+    assert_int_equal(svc_kgym(text, "store trim %s/store", svc_folder()), 2);
+    assert_int_equal(svc_kgym(text, "store check %s/store --keep-days 3", svc_folder()), 2);
+    assert_int_equal(svc_kgym(text, "store trim %s/store --keep-days 0", svc_folder()), 0);
 }
 
 int main(void)
