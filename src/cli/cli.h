@@ -106,5 +106,8 @@ enum kg_code kg_cli_spare_json(const char *flag, const char *out, struct kg_err 
  * when the value is missing. */
 enum kg_code kg_cli_value(const char *name, int argc, char **argv, int at, int *used,
                           const char **value, struct kg_err *err) KG_MUST_USE;
+/* The option's text as a whole number from lo to hi. KG_E_USAGE: it is none. */
+enum kg_code kg_cli_number(const char *name, const char *text, uint64_t lo, uint64_t hi,
+                           uint64_t *value, struct kg_err *err) KG_MUST_USE;
 
 #endif

@@ -1,6 +1,8 @@
 /* What all commands share: messages, words of the command line, signals. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/term.h"
@@ -91,4 +93,17 @@ void kg_cli_signals(void)
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
     signal(SIGPIPE, SIG_IGN);
+}
+
+enum kg_code kg_cli_number(const char *name, const char *text, uint64_t lo, uint64_t hi,
+                           uint64_t *value, struct kg_err *err)
+{
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end || errno || *value < lo || *value > hi) {
+        return kg_fail(err, KG_E_USAGE, "%s: `%.60s` is not a whole number from %llu to %llu", name,
+                       text, (unsigned long long)lo, (unsigned long long)hi);
+    }
+    return KG_OK;
 }

@@ -163,7 +163,7 @@ static enum kg_code take_lock(struct kg_svc_sqlite *s, const char *folder, struc
     return KG_OK;
 }
 
-static enum kg_code run_text(struct kg_svc_sqlite *s, const char *sql, struct kg_err *err)
+enum kg_code kg_svc_sql_text(struct kg_svc_sqlite *s, const char *sql, struct kg_err *err)
 {
     return sqlite3_exec(s->write, sql, NULL, NULL, NULL) == SQLITE_OK
                ? KG_OK
@@ -190,10 +190,10 @@ static enum kg_code open_files(struct kg_svc_sqlite *s, const char *folder, stru
     if (begins_well(s, folder, err) != KG_OK) {
         return err->code;
     }
-    if (run_text(s,
-                 "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA busy_timeout=10000;"
-                 "PRAGMA temp_store=MEMORY",
-                 err) != KG_OK) {
+    if (kg_svc_sql_text(s,
+                        "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA busy_timeout=10000;"
+                        "PRAGMA temp_store=MEMORY",
+                        err) != KG_OK) {
         return kg_svc_sql_fail(s->write, s->path, err);
     }
     if (kg_svc_sql_migrate(s->write, s->path, kg_svc_sql_steps, KG_SVC_SCHEMA, err) != KG_OK) {

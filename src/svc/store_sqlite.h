@@ -123,6 +123,9 @@ bool kg_svc_sql_row(struct kg_svc_sqlite *s, sqlite3_stmt *st, struct kg_err *er
 /* Steps a statement without rows to its end. *changed: rows that it changed; or NULL. */
 enum kg_code kg_svc_sql_done(struct kg_svc_sqlite *s, sqlite3_stmt *st, int64_t *changed,
                              struct kg_err *err) KG_MUST_USE;
+/* Runs statements without parameters on the writer's connection. Errors: IO. */
+enum kg_code kg_svc_sql_text(struct kg_svc_sqlite *s, const char *sql,
+                             struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_svc_sql_fail(sqlite3 *db, const char *path, struct kg_err *err);
 /* Columns of SQL_JOB, SQL_GET, SQL_LIST into a job that is initialised. */
 enum kg_code kg_svc_sql_job(sqlite3_stmt *st, struct kg_svc_job *out,

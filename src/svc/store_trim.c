@@ -124,13 +124,6 @@ static int64_t change(struct trim *t, const char *first, const char *sql, const 
     return n;
 }
 
-static enum kg_code make(struct trim *t, const char *sql)
-{
-    return sqlite3_exec(t->s->write, sql, NULL, NULL, NULL) == SQLITE_OK
-               ? KG_OK
-               : kg_svc_sql_fail(t->s->write, t->s->path, &t->err);
-}
-
 /* --- the database --- */
 
 /* Part by part: next names its last row, first (or NULL) and drop change it in one group. */
@@ -150,7 +143,8 @@ static enum kg_code trim_database(struct trim *t)
 {
     int64_t ignored = 0;
     char most[TEXT_MAX];
-    if (make(t, make_temporary) != KG_OK || ask(t, count_jobs, NULL, NULL, most) < 0) {
+    if (kg_svc_sql_text(t->s, make_temporary, &t->err) != KG_OK ||
+        ask(t, count_jobs, NULL, NULL, most) < 0) {
         return t->err.code;
     }
     t->bar.total = strtoll(most, NULL, 10);
@@ -195,7 +189,7 @@ static enum kg_code trim_segments(struct trim *t, const char *store)
     snprintf(path, sizeof path, "%.4000s/segments", store);
     snprintf(sql, sizeof sql, "INSERT INTO named SELECT DISTINCT segment FROM (%s)",
              kg_svc_sql_places(KG_SVC_SCHEMA));
-    if (make(t, sql) != KG_OK) {
+    if (kg_svc_sql_text(t->s, sql, &t->err) != KG_OK) {
         return t->err.code;
     }
     DIR *d = opendir(path);

@@ -289,7 +289,7 @@ static void what_is_no_free_store_is_refused(void **state)
     for (size_t i = 0; i < sizeof days / sizeof *days; i++) {
         assert_int_equal(
             svc_kgym(text, "store trim %s/store --keep-days %s", svc_folder(), days[i]), 2);
-        assert_non_null(strstr(text, "is not a number from 0 to 36500"));
+        assert_non_null(strstr(text, "is not a whole number from 0 to 36500"));
     }
     assert_int_equal(svc_kgym(text, "store trim %s --keep-days 3", svc_folder()), 2);
     assert_non_null(strstr(text, "has no store.db"));

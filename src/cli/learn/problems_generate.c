@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "cli/cli.h"
 #include "cli/learn/problems_generate.h"
 #include "rl/chains/chains.h"
 
@@ -23,27 +24,13 @@ struct args {
     int64_t part, triples;
 };
 
-/* A whole number from lo to hi in *value. */
-static enum kg_code number(const char *name, const char *text, uint64_t lo, uint64_t hi,
-                           uint64_t *value, struct kg_err *err)
-{
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno || *value < lo || *value > hi) {
-        return kg_fail(err, KG_E_USAGE, "%s: `%.60s` is not a whole number from %llu to %llu", name,
-                       text, (unsigned long long)lo, (unsigned long long)hi);
-    }
-    return KG_OK;
-}
-
 static enum kg_code set_number(struct args *a, const char *name, const char *text,
                                struct kg_err *err)
 {
     uint64_t value = 0;
     bool seed = strcmp(name, "--seed") == 0, part = strcmp(name, "--part") == 0;
     uint64_t hi = seed ? UINT64_MAX : part ? RL_PARTS - 1 : TRIPLES_MAX;
-    if (number(name, text, 0, hi, &value, err) != KG_OK) {
+    if (kg_cli_number(name, text, 0, hi, &value, err) != KG_OK) {
         return err->code;
     }
     if (seed) {

@@ -1,5 +1,4 @@
 /* kgym store: backup, restore, check and trim of the service's store. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -10,6 +9,9 @@
 const char *const kg_cli_store_flags[] = {"--to", "--keep-days", "--help", NULL};
 
 enum { DAYS_MOST = 36500 };
+
+enum verb { BACKUP, RESTORE, CHECK, TRIM, VERBS }; /* the first two need --to, the last one days */
+static const char *const verbs[] = {"backup", "restore", "check", "trim", NULL};
 
 static const char help_text[] =
     "usage: kgym store backup FOLDER --to COPY\n"
@@ -45,20 +47,17 @@ static void say(const char *what, const char *folder, const struct kg_svc_invent
     kg_cli_line(stdout, folder, line);
 }
 
-static int run(const char *verb, const char *from, const char *to)
+static int run(enum verb verb, const char *from, const char *to)
 {
+    static const char *const done[] = {"saved", "restored", "checked"};
     struct kg_svc_inventory v;
     struct kg_err err = KG_ERR_INIT;
-    bool check = strcmp(verb, "check") == 0;
     enum kg_code code =
-        check ? kg_svc_store_check(from, &v, &err) : kg_svc_store_copy(from, to, &v, &err);
+        verb == CHECK ? kg_svc_store_check(from, &v, &err) : kg_svc_store_copy(from, to, &v, &err);
     if (code != KG_OK) {
         return kg_cli_fail("store", &err);
     }
-    say(check                         ? "checked"
-        : strcmp(verb, "backup") == 0 ? "saved"
-                                      : "restored",
-        check ? from : to, &v);
+    say(done[verb], verb == CHECK ? from : to, &v);
     return v.damaged == 0 ? KG_STATUS_GOOD : KG_STATUS_BAD;
 }
 
@@ -66,15 +65,11 @@ static int trim(const char *folder, const char *days)
 {
     struct kg_svc_trimmed gone;
     struct kg_err err = KG_ERR_INIT;
-    char line[400], *end = NULL;
-    long n = strtol(days, &end, 10);
-    if (days[0] < '0' || days[0] > '9' || *end != '\0' || n > DAYS_MOST) {
-        kg_fail(&err, KG_E_USAGE, "--keep-days: `%.40s` is not a number from 0 to %d", days,
-                DAYS_MOST);
-        return kg_cli_fail("store", &err);
-    }
-    int64_t before_ms = kg_clock_wall_ms() - (int64_t)n * 86400 * 1000;
-    if (kg_svc_store_trim(folder, before_ms, stderr, &gone, &err) != KG_OK) {
+    char line[400];
+    uint64_t n;
+    if (kg_cli_number("--keep-days", days, 0, DAYS_MOST, &n, &err) != KG_OK ||
+        kg_svc_store_trim(folder, kg_clock_wall_ms() - (int64_t)n * 86400 * 1000, stderr, &gone,
+                          &err) != KG_OK) {
         return kg_cli_fail("store", &err);
     }
     snprintf(line, sizeof line,
@@ -87,18 +82,8 @@ static int trim(const char *folder, const char *days)
     return KG_STATUS_GOOD;
 }
 
-/* What a verb needs beside its folder: --to (0), nothing (1), --keep-days (2); -1: no such verb. */
-static int needs(const char *verb)
-{
-    return strcmp(verb, "backup") == 0 || strcmp(verb, "restore") == 0 ? 0
-           : strcmp(verb, "check") == 0                                ? 1
-           : strcmp(verb, "trim") == 0                                 ? 2
-                                                                       : -1;
-}
-
 int kg_cmd_store(int argc, char **argv)
 {
-    static const char *const verbs[] = {"backup", "restore", "check", "trim", NULL};
     struct kg_err err = KG_ERR_INIT;
     const char *word[2] = {NULL, NULL}, *to = NULL, *days = NULL;
     int n = 0;
@@ -121,17 +106,19 @@ int kg_cmd_store(int argc, char **argv)
             used = 1;
         }
     }
-    int need = word[0] != NULL ? needs(word[0]) : -1;
-    if (word[0] != NULL && need < 0) {
+    enum verb verb = BACKUP;
+    while (word[0] != NULL && verb < VERBS && strcmp(verbs[verb], word[0]) != 0) {
+        verb++;
+    }
+    if (verb == VERBS) {
         (void)!kg_cli_unknown("store", word[0], verbs, NULL, &err);
         return kg_cli_fail("store", &err);
     }
-    if (word[0] == NULL || word[1] == NULL || (to != NULL) != (need == 0) ||
-        (days != NULL) != (need == 2)) {
+    if (word[1] == NULL || (to != NULL) != (verb <= RESTORE) || (days != NULL) != (verb == TRIM)) {
         kg_fail(&err, KG_E_USAGE,
                 "usage: kgym store backup|restore FOLDER --to FOLDER, check FOLDER, or trim FOLDER "
                 "--keep-days N");
         return kg_cli_fail("store", &err);
     }
-    return days != NULL ? trim(word[1], days) : run(word[0], word[1], to);
+    return days != NULL ? trim(word[1], days) : run(verb, word[1], to);
 }

@@ -112,9 +112,8 @@ static bool is_object(struct kg_slice text)
 }
 
 /* Does the string lead to the entry? It is read as a reply. */
-static bool member(struct kg_reply *r, const json_t *value, struct kg_blocks blocks[2])
+static bool member(struct kg_reply *r, struct kg_slice s, struct kg_blocks blocks[2])
 {
-    struct kg_slice s = {json_string_value(value), json_string_length(value)};
     kg_buf_reset(&r->inner);
     kg_reply_normalise(s.at, s.len, &r->inner, &r->flags);
     return kg_reply_ladder(r, kg_slice_buf(&r->inner), 1, blocks);
@@ -128,12 +127,12 @@ enum { MEMBER_NAMES = sizeof member_names / sizeof *member_names };
 struct members {
     int tried, hits;
     int name, depth, same; /* the best of the hits: its name, how deep, and how many are like it */
-    const json_t *value;   /* the first of these */
+    struct kg_slice value; /* the first of these */
 };
 
 /* A string that leads to the entry. The first of the names is the best, and then the least depth.
  */
-static void hit(struct members *m, const char *key, const json_t *value, int depth)
+static void hit(struct members *m, const char *key, struct kg_slice value, int depth)
 {
     int which = 0;
     while (which < MEMBER_NAMES && strcmp(member_names[which], key) != 0) {
@@ -169,8 +168,8 @@ static void try_members(struct kg_reply *r, const char *key, json_t *value, int 
         }
     } else if (json_is_string(value)) {
         struct kg_slice s = {json_string_value(value), json_string_length(value)};
-        if (names_entry(r, s) && m->tried++ < MEMBERS_MAX && member(r, value, blocks)) {
-            hit(m, key, value, depth);
+        if (names_entry(r, s) && m->tried++ < MEMBERS_MAX && member(r, s, blocks)) {
+            hit(m, key, s, depth);
         }
     }
 }
