@@ -469,13 +469,59 @@ static void tidy(void **state)
     expect("tidy", "[clang-analyzer-core.NullDereference]");
 }
 
+static void in_tree(const char *command)
+{
+    char whole[PATH_MAX + 200];
+    struct kg_buf out;
+    kg_buf_init(&out, 10000);
+    snprintf(whole, sizeof whole, "cd '%s' && { %s; } 2>&1", tree, command);
+    if (run(whole, &out) != 0) {
+        fail_msg("%s: %s", command, out.data);
+    }
+    kg_buf_deinit(&out);
+}
+
+/* What is as it was at the commit of tidy.base is passed by, and nothing else is. */
+static void tidy_base(void **state)
+{
+    (void)state;
+    if (lacks("clang-tidy") || lacks("git")) {
+        puts("skip: clang-tidy or git is not installed");
+        skip();
+    }
+    put(".clang-tidy", "Checks: 'clang-analyzer-*'\n");
+    put(".gitignore", "build/\n");
+    put("src/base/good.h", GOOD_HEADER);
+    put("src/base/a.c", "#include \"base/good.h\"\n" OVERRUN);
+    in_tree("git init -q && git add . && "
+            "git -c user.name=N -c user.email=n@example.org commit -q -m 'base: add a fault'");
+    expect("tidy", "[clang-analyzer-core.NullDereference]"); /* no commit is named */
+    in_tree("mkdir -p tools/check && git rev-parse HEAD >tools/check/tidy.base");
+    expect("tidy", NULL);
+
+    put("src/base/b.c", OVERRUN);
+    in_tree("git add .");
+    expect("tidy", "src/base/b.c");
+    in_tree("git rm -q -f src/base/b.c");
+    expect("tidy", NULL);
+    put("src/base/good.h", GOOD_HEADER "\n");
+    expect("tidy", "src/base/a.c");
+    put("src/base/good.h", GOOD_HEADER);
+    expect("tidy", NULL);
+    put(".clang-tidy", "Checks: 'clang-analyzer-core*'\n");
+    expect("tidy", "src/base/a.c");
+    in_tree("git checkout -q .clang-tidy");
+    put("tools/check/tidy.base", "0123456789012345678901234567890123456789\n");
+    expect("tidy", "src/base/a.c");
+}
+
 int main(void)
 {
 #define IN_TREE(f) cmocka_unit_test_setup_teardown(f, enter, leave)
     const struct CMUnitTest tests[] = {
-        IN_TREE(format),   IN_TREE(layers), IN_TREE(headers),  IN_TREE(heads), IN_TREE(length),
-        IN_TREE(names),    IN_TREE(words),  IN_TREE(messages), IN_TREE(docs),  IN_TREE(warnings),
-        IN_TREE(cppcheck), IN_TREE(tidy),   IN_TREE(reach),
+        IN_TREE(format),   IN_TREE(layers), IN_TREE(headers),   IN_TREE(heads), IN_TREE(length),
+        IN_TREE(names),    IN_TREE(words),  IN_TREE(messages),  IN_TREE(docs),  IN_TREE(warnings),
+        IN_TREE(cppcheck), IN_TREE(tidy),   IN_TREE(tidy_base), IN_TREE(reach),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
