@@ -1,6 +1,9 @@
-/* A candidate on a CPU is stopped while it is not called, with all that it started. Skipped where
- * Python lacks torch, or where the host has no freezer. */
+/* A candidate is stopped while it is not called, with all that it started: on a CPU always, and
+ * while it is timed, or is on a GPU, if it works then. Skipped where Python lacks torch; children,
+ * where the host has no freezer. */
 #include "torch_eval_rig.h"
+
+#include "gym/torch/executor/torch_worker.h"
 
 static int setup(void **state)
 {
@@ -64,10 +67,67 @@ static void children_are_stopped_between_calls(void **state)
     kg_record_deinit(&r);
 }
 
+/* Times this candidate where windows are no times. What it did between its calls, from the record's
+ * evidence. */
+static bool stopped_in_timing(const char *candidate, double *between_s)
+{
+    struct kg_record r;
+    worker->config.timing_blocks = worker->config.timing_min_blocks = 3;
+    *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = true};
+    judge("affine.py", candidate, KG_ST_TIMING, &r);
+    if (r.has_error || r.verdict != KG_V_OK) {
+        fail_msg("%s", r.has_error ? r.error.message : r.message);
+    }
+    const json_t *pairs = evidence(&r, "pairs");
+    bool stopped = json_is_true(json_object_get(pairs, "stopped"));
+    if (!pairs) {
+        fail_msg("%s", r.timing.why ? r.timing.why : "not timed");
+    }
+    *between_s = 1e-9 * (double)json_integer_value(json_object_get(pairs, "worked_between_ns"));
+    print_message("%s: it worked for %.4f s between calls\n", stopped ? "stopped" : "not stopped",
+                  *between_s);
+    kg_record_deinit(&r);
+    return stopped;
+}
+
+static void who_works_between_timed_calls_is_stopped(void **state)
+{
+    (void)state;
+    double between;
+    need_torch();
+    assert_false(stopped_in_timing(HEAD FORWARD ANSWER, &between));
+    /* A thread from the twentieth call on, which needs no lock of Python's. */
+    assert_true(stopped_in_timing(
+        HEAD "import hashlib, threading\n\nwork = ('sha256', b'a', b'b', 10**9)\n\n\n" FORWARD
+             "        self.calls = getattr(self, 'calls', 0) + 1\n"
+             "        if self.calls == 20:\n"
+             "            threading.Thread(target=hashlib.pbkdf2_hmac, args=work, daemon=True)"
+             ".start()\n" ANSWER,
+        &between));
+    assert_true(between < 1); /* seen after a few calls */
+}
+
+static void whose_child_works_is_stopped(void **state)
+{
+    (void)state;
+    double between;
+    need_torch();
+    if (!kg_sandbox_caps()->freezer) {
+        print_message("skip: the host has no freezer of control groups\n");
+        skip();
+    }
+    assert_true(stopped_in_timing(
+        HEAD FORWARD "        if not hasattr(self, 'child'):\n            self.child = os.fork()\n"
+                     "            while self.child == 0:\n                pass\n" ANSWER,
+        &between));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(children_are_stopped_between_calls),
+        cmocka_unit_test(who_works_between_timed_calls_is_stopped),
+        cmocka_unit_test(whose_child_works_is_stopped),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
 }

@@ -190,13 +190,59 @@ struct kg_cgroup_use kg_cgroup_read(const struct kg_sandbox *s)
     const char *folder = s->cgroup[0];
     if (s->cgroup_version == 2) {
         use.peak_bytes = number_in(folder, "memory.peak");
-        int64_t us = keyed(folder, "cpu.stat", "usage_usec");
-        use.cpu_ns = us < 0 ? -1 : us * 1000;
+        use.cpu_ns = kg_cgroup_cpu_ns(s);
     } else {
         use.peak_bytes = number_in(folder, "memory.max_usage_in_bytes");
     }
     use.oom = out_of_own_memory(folder, s->cgroup_version);
     return use;
+}
+
+int64_t kg_cgroup_cpu_of(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec t;
+    bool there = clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &t) == 0;
+    return there ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
+}
+
+/* Calls back for each process that is listed and can be seen; returns their number. */
+static int each_listed(const char *folder, void (*one)(pid_t pid, void *user), void *user)
+{
+    char path[320];
+    snprintf(path, sizeof path, "%s/cgroup.procs", folder);
+    FILE *f = fopen(path, "re");
+    char line[32];
+    int n = 0;
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        long pid = strtol(line, NULL, 10);
+        if (pid > 1) { /* 0: not visible from this pid namespace */
+            one((pid_t)pid, user);
+            n++;
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    return n;
+}
+
+static void add_cpu(pid_t pid, void *sum)
+{
+    *(int64_t *)sum += kg_cgroup_cpu_of(pid);
+}
+
+int64_t kg_cgroup_cpu_ns(const struct kg_sandbox *s)
+{
+    int64_t sum = 0;
+    if (s->ncgroup == 0) {
+        return -1;
+    }
+    if (s->cgroup_version == 2) {
+        int64_t us = keyed(s->cgroup[0], "cpu.stat", "usage_usec");
+        return us < 0 ? -1 : us * 1000;
+    }
+    return each_listed(s->cgroup[0], add_cpu, &sum) > 0 ? sum : -1;
 }
 
 static void pause_us(long us)
@@ -229,25 +275,16 @@ bool kg_cgroup_freeze(const struct kg_sandbox *s, bool freeze)
     return false;
 }
 
+static void kill_one(pid_t pid, void *user)
+{
+    (void)user;
+    kill(pid, SIGKILL);
+}
+
 /* Sends SIGKILL to every listed process; returns their number. */
 static int kill_listed(const char *folder)
 {
-    char path[320];
-    snprintf(path, sizeof path, "%s/cgroup.procs", folder);
-    FILE *f = fopen(path, "re");
-    char line[32];
-    int n = 0;
-    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
-        long pid = strtol(line, NULL, 10);
-        if (pid > 1) { /* 0: not visible from this pid namespace */
-            kill((pid_t)pid, SIGKILL);
-            n++;
-        }
-    }
-    if (f != NULL) {
-        fclose(f);
-    }
-    return n;
+    return each_listed(folder, kill_one, NULL);
 }
 
 static void kill_group(const char *folder)

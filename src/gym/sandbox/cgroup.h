@@ -36,6 +36,10 @@ int kg_cgroup_open(const struct kg_sandbox *s);
 enum kg_code kg_cgroup_move(const struct kg_sandbox *s, pid_t pid, struct kg_err *err) KG_MUST_USE;
 /* Reads the use so far. */
 struct kg_cgroup_use kg_cgroup_read(const struct kg_sandbox *s);
+/* CPU time of all tasks that it has had (version 2), or has (version 1); -1: unknown. */
+int64_t kg_cgroup_cpu_ns(const struct kg_sandbox *s);
+/* That of one process with all its threads; 0: there is none. */
+int64_t kg_cgroup_cpu_of(pid_t pid);
 /* Stops or continues all tasks; true once that is confirmed. */
 bool kg_cgroup_freeze(const struct kg_sandbox *s, bool freeze);
 /* Kills all tasks of the groups. */

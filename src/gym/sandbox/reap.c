@@ -116,25 +116,17 @@ static bool needs_freezer(const struct kg_sandbox *s)
     return s->profile != KG_PROFILE_RUN || !has(s, KG_STEP_SECCOMP);
 }
 
-static int64_t worked_ns(pid_t pid)
-{
-    clockid_t clock;
-    struct timespec t;
-    bool there = clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &t) == 0;
-    return there ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
-}
-
 /* Waits until it has stopped or ended, as *si says, or is given up. */
 static bool stop(pid_t pid, siginfo_t *si)
 {
-    int64_t worked = worked_ns(pid), until = kg_clock_ns() + STOP_TIMEOUT_NS;
+    int64_t worked = kg_cgroup_cpu_of(pid), until = kg_clock_ns() + STOP_TIMEOUT_NS;
     int64_t look = LOOK_LEAST_NS;
     while (kill(pid, SIGSTOP) == 0) {
         if (waitid(P_PID, (id_t)pid, si, WSTOPPED | WEXITED | WNOWAIT | WNOHANG) == 0 &&
             si->si_pid != 0) {
             return true;
         }
-        if (kg_clock_ns() > until || worked_ns(pid) - worked > STOP_CPU_NS) {
+        if (kg_clock_ns() > until || kg_cgroup_cpu_of(pid) - worked > STOP_CPU_NS) {
             return false;
         }
         /* On one core the process needs this core to stop. */
@@ -172,6 +164,12 @@ bool kg_sandbox_thaw(struct kg_sandbox *s)
     }
     s->stopped = false;
     return kill(s->pid, SIGCONT) == 0;
+}
+
+int64_t kg_sandbox_cpu_ns(const struct kg_sandbox *s)
+{
+    int64_t all = kg_cgroup_cpu_ns(s);
+    return all >= 0 ? all : kg_cgroup_cpu_of(s->pid);
 }
 
 static void kill_all(struct kg_sandbox *s)

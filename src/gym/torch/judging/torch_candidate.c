@@ -36,12 +36,11 @@ static void next_one(struct kg_evaluation *e)
     }
 }
 
-/* Where it can't be stopped it goes on, as it does without control groups. */
 void kg_tcandidate_rest(struct kg_evaluation *e)
 {
     struct kg_torch_run *run = kg_torch_run_of(e);
-    if (run->cand.up && kg_torch_on_cpu(e->w)) {
-        (void)kg_sandbox_freeze(&run->cand.runner.sandbox);
+    if (run->cand.up) {
+        kg_pyrunner_rest(&run->cand.runner, kg_torch_on_cpu(e->w));
     }
 }
 

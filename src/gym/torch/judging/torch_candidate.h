@@ -13,9 +13,8 @@ void kg_tcandidate_stop(struct kg_evaluation *e);
 /* The same in two: until kg_tspare_followed() the next one's context is made (kg_tspare_follow). */
 void kg_tcandidate_leave(struct kg_evaluation *e);
 /* While it is not called, its process and all that it started are stopped, so that nothing of it
- * takes time from the reference or the judge. Only where all share a core, on a CPU: to stop a
- * process with a context on a GPU between calls disturbs its times. Commands wake it by themselves,
- * but for those that are sent through kg_dj_run directly. */
+ * takes time from the reference or the judge. On a GPU only if it works then (kg_pyrunner_rest).
+ * Commands wake it by themselves, but for those that are sent through kg_dj_run directly. */
 void kg_tcandidate_rest(struct kg_evaluation *e);
 void kg_tcandidate_wake(struct kg_evaluation *e);
 /* Until when a call may take, the first at a shape longer. */

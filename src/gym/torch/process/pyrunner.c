@@ -328,13 +328,6 @@ static enum kg_pystatus take_answer(const struct kg_twire *w, const uint64_t non
     return KG_PY_ANSWERED;
 }
 
-void kg_pyrunner_wake(struct kg_pyrunner *r)
-{
-    if (r->sandbox.stopped) {
-        (void)kg_sandbox_thaw(&r->sandbox); /* one that ended is seen by who asks */
-    }
-}
-
 void kg_pyrunner_ask(struct kg_pyrunner *r, enum kg_tcommand command, const json_t *request,
                      uint64_t seed, bool polite, struct kg_pyquestion *out)
 {

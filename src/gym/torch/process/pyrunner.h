@@ -57,6 +57,15 @@ static inline int64_t kg_pyrunner_tmp_mb(int64_t scratch_mb)
     return scratch_mb > 512 ? scratch_mb : 512;
 }
 
+/* What a runner does while nobody calls it. */
+struct kg_pyrest {
+    bool resting;      /* from kg_pyrunner_rest to kg_pyrunner_wake */
+    bool restless;     /* it has worked then: from now on it is stopped */
+    int64_t since_ns;  /* its CPU time at the beginning of the rest */
+    int64_t worked_ns; /* CPU time in all rests that it was not stopped in, ... */
+    int64_t times;     /* ... which were so many */
+};
+
 struct kg_pyrunner {
     struct kg_sandbox sandbox;
     struct kg_twire *wire; /* this process's mapping of ctrl_fd */
@@ -68,6 +77,7 @@ struct kg_pyrunner {
     bool told;                      /* kg_pyrunner_go */
     bool makes_context;             /* it has a GPU */
     int64_t boot_ns, boot_until_ns; /* from then on; it must be READY by then */
+    struct kg_pyrest rest;
     /* Claims about its death, complete after kg_pyrunner_stop. */
     uint32_t fault_signal, fault_write;
     uint64_t fault_address;
@@ -86,7 +96,12 @@ enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spe
 void kg_pyrunner_go(struct kg_pyrunner *r);
 enum kg_code kg_pyrunner_has_context(struct kg_pyrunner *r, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err) KG_MUST_USE;
-/* Continues a runner that kg_sandbox_freeze stopped; kg_pyrunner_ask does it by itself. */
+/* --- pyrest.c --- */
+/* Until kg_pyrunner_wake nobody calls it. always: it is stopped, with its children. Else only if
+ * it, or they, have worked in earlier rests: times on a GPU are less regular after a stop. Where it
+ * can't be stopped it goes on. */
+void kg_pyrunner_rest(struct kg_pyrunner *r, bool always);
+/* kg_pyrunner_ask does it by itself. */
 void kg_pyrunner_wake(struct kg_pyrunner *r);
 void kg_pyrunner_stop(struct kg_pyrunner *r); /* kill, reap, collect output; idempotent */
 /* It lives and waits for a command, as it claims; or for the last part of its start. */

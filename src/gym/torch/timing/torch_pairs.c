@@ -257,6 +257,8 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_trunner *candidate,
     s->born_ns = kg_clock_ns();
     enum kg_tflow flow = course(s, err);
     out->alive_ns = kg_clock_ns() - s->born_ns;
+    out->worked_between_ns = candidate->runner.rest.worked_ns;
+    out->stopped = candidate->runner.rest.restless;
     kg_tpairs_give_lease(s);
     if (flow == KG_TFLOW_ON) {
         kg_tpairs_conclude(s);

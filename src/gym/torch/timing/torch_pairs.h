@@ -87,13 +87,15 @@ struct kg_tpairs_result {
     int64_t oracle_checked;  /* of them, with the oracle too */
     int64_t nulls;           /* windows that K is the median of */
     int64_t alive_ns;
-    int repeated;         /* pairs that were loud, and were asked again */
-    int refused;          /* draws that the reference refused: nobody is asked about them */
-    int others;           /* pairs of laws whose time does not count */
-    int64_t setup_ns;     /* the judge's own copies in the last loud call, */
-    int64_t close_ns;     /* and its digest */
-    struct kg_pair *pair; /* [n], K not subtracted */
-    size_t n, block;      /* block: pairs of one part of the interval */
+    int64_t worked_between_ns; /* CPU time of the candidate while it was not called, */
+    bool stopped;              /* for which it was stopped from then on */
+    int repeated;              /* pairs that were loud, and were asked again */
+    int refused;               /* draws that the reference refused: nobody is asked about them */
+    int others;                /* pairs of laws whose time does not count */
+    int64_t setup_ns;          /* the judge's own copies in the last loud call, */
+    int64_t close_ns;          /* and its digest */
+    struct kg_pair *pair;      /* [n], K not subtracted */
+    size_t n, block;           /* block: pairs of one part of the interval */
 };
 
 struct kg_tpairs;

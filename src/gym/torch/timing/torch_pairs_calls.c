@@ -91,7 +91,10 @@ enum kg_tflow kg_tpairs_fail(struct kg_tpairs *s, enum kg_tcommand command, int6
 enum kg_tflow kg_tpairs_ask_candidate(struct kg_tpairs *s, const struct kg_dj_call *c,
                                       struct kg_dj_report *rep, struct kg_err *err)
 {
-    if (run(s, c, rep, err) != KG_OK) {
+    kg_pyrunner_wake(&s->cand->runner);
+    enum kg_code code = run(s, c, rep, err);
+    kg_pyrunner_rest(&s->cand->runner, false);
+    if (code != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     bool good = rep->status == KG_DJ_ANSWERED && rep->said == KG_TA_OK;

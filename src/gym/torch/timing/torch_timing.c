@@ -74,14 +74,16 @@ static void record_times(struct kg_evaluation *e, const struct kg_tpairs_result 
     r->speedup.pairs = res->ratio.pairs;
     kg_record_evidence(
         r, "pairs",
-        json_pack("{s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "calls",
-                  (json_int_t)res->calls, "verified", (json_int_t)res->verified, "verified_before",
-                  (json_int_t)kg_torch_run_of(e)->cand.verified, "with_oracle",
+        json_pack("{s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}",
+                  "calls", (json_int_t)res->calls, "verified", (json_int_t)res->verified,
+                  "verified_before", (json_int_t)kg_torch_run_of(e)->cand.verified, "with_oracle",
                   (json_int_t)res->oracle_checked, "repeated", res->repeated, "others", res->others,
                   "refused", res->refused, "nulls", (json_int_t)res->nulls, "overhead_lease_ns",
                   (json_int_t)res->k_lease_ns, "overhead_quiet_ns", (json_int_t)res->k_quiet_ns,
                   "overhead_p10_ns", (json_int_t)res->k_p10_ns, "overhead_p90_ns",
-                  (json_int_t)res->k_p90_ns, "alive_ns", (json_int_t)res->alive_ns));
+                  (json_int_t)res->k_p90_ns, "alive_ns", (json_int_t)res->alive_ns,
+                  "worked_between_ns", (json_int_t)res->worked_between_ns, "stopped",
+                  res->stopped));
 }
 
 static void not_measured(struct kg_evaluation *e, const char *why)
@@ -164,7 +166,6 @@ static enum outcome one_process(struct kg_evaluation *e, struct kg_tpairs *s,
     if (step != KG_STAGE_PASS) {
         return step == KG_STAGE_FAIL ? FAILED : ERROR;
     }
-    kg_tcandidate_wake(e); /* it is never stopped between timed calls */
     if (kg_tpairs_run(s, &kg_torch_run_of(e)->cand, res, err) != KG_OK) {
         return ERROR;
     }
