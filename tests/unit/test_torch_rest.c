@@ -5,6 +5,24 @@
 
 #include "gym/torch/executor/torch_worker.h"
 
+#define MODEL   "class ModelNew(nn.Module):\n    def forward(self, x):\n"
+#define DOUBLES "        return x * 2\n"
+#define SOME    10 /* timed calls of the candidate, at least, after it was seen to work */
+
+static void put_slow(const char *name, const char *seconds)
+{
+    char text[700];
+    snprintf(text, sizeof text,
+             HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
+                  "        until = time.monotonic() + %s\n"
+                  "        while time.monotonic() < until:\n            pass\n"
+                  "        return x * 2\n\n\n"
+                  "def get_inputs():\n    return [torch.randn(8, 8)]\n\n\n"
+                  "def get_init_inputs():\n    return []\n",
+             seconds);
+    put(name, text);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -13,12 +31,8 @@ static int setup(void **state)
     if (rig_open() != 0) {
         return -1;
     }
-    put("slow.py", HEAD "class Model(nn.Module):\n    def forward(self, x):\n"
-                        "        until = time.monotonic() + 0.05\n"
-                        "        while time.monotonic() < until:\n            pass\n"
-                        "        return x * 2\n\n\n"
-                        "def get_inputs():\n    return [torch.randn(8, 8)]\n\n\n"
-                        "def get_init_inputs():\n    return []\n");
+    put_slow("slow.py", "0.05");
+    put_slow("brief.py", "0.01");
     return 0;
 }
 
@@ -69,25 +83,21 @@ static void children_are_stopped_between_calls(void **state)
 
 /* Times this candidate where windows are no times. What it did between its calls, from the record's
  * evidence. */
-static bool stopped_in_timing(const char *candidate, double *between_s)
+static int64_t stops_in_timing(const char *candidate, double *between_s)
 {
     struct kg_record r;
     worker->config.timing_blocks = worker->config.timing_min_blocks = 3;
     *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = true};
-    judge("affine.py", candidate, KG_ST_TIMING, &r);
+    judge("brief.py", candidate, KG_ST_TIMING, &r);
     if (r.has_error || r.verdict != KG_V_OK) {
         fail_msg("%s", r.has_error ? r.error.message : r.message);
     }
     const json_t *pairs = evidence(&r, "pairs");
-    bool stopped = json_is_true(json_object_get(pairs, "stopped"));
-    if (!pairs) {
-        fail_msg("%s", r.timing.why ? r.timing.why : "not timed");
-    }
-    *between_s = 1e-9 * (double)json_integer_value(json_object_get(pairs, "worked_between_ns"));
-    print_message("%s: it worked for %.4f s between calls\n", stopped ? "stopped" : "not stopped",
-                  *between_s);
+    int64_t stops = number(pairs, "stops");
+    *between_s = 1e-9 * (double)number(pairs, "worked_between_ns");
+    print_message("stopped %d times, worked for %.4f s between calls\n", (int)stops, *between_s);
     kg_record_deinit(&r);
-    return stopped;
+    return stops;
 }
 
 static void who_works_between_timed_calls_is_stopped(void **state)
@@ -95,16 +105,18 @@ static void who_works_between_timed_calls_is_stopped(void **state)
     (void)state;
     double between;
     need_torch();
-    assert_false(stopped_in_timing(HEAD FORWARD ANSWER, &between));
+    assert_int_equal(stops_in_timing(HEAD MODEL DOUBLES, &between), 0);
     /* A thread from the twentieth call on, which needs no lock of Python's. */
-    assert_true(stopped_in_timing(
-        HEAD "import hashlib, threading\n\nwork = ('sha256', b'a', b'b', 10**9)\n\n\n" FORWARD
-             "        self.calls = getattr(self, 'calls', 0) + 1\n"
-             "        if self.calls == 20:\n"
-             "            threading.Thread(target=hashlib.pbkdf2_hmac, args=work, daemon=True)"
-             ".start()\n" ANSWER,
-        &between));
-    assert_true(between < 1); /* seen after a few calls */
+    assert_in_range(
+        stops_in_timing(
+            HEAD "import hashlib, threading\n\nwork = ('sha256', b'a', b'b', 10**9)\n\n\n" MODEL
+                 "        self.calls = getattr(self, 'calls', 0) + 1\n"
+                 "        if self.calls == 20:\n"
+                 "            threading.Thread(target=hashlib.pbkdf2_hmac, args=work, daemon=True)"
+                 ".start()\n" DOUBLES,
+            &between),
+        SOME, 1000);
+    assert_true(between < 0.5); /* it is seen after a few calls */
 }
 
 static void whose_child_works_is_stopped(void **state)
@@ -116,10 +128,13 @@ static void whose_child_works_is_stopped(void **state)
         print_message("skip: the host has no freezer of control groups\n");
         skip();
     }
-    assert_true(stopped_in_timing(
-        HEAD FORWARD "        if not hasattr(self, 'child'):\n            self.child = os.fork()\n"
-                     "            while self.child == 0:\n                pass\n" ANSWER,
-        &between));
+    assert_in_range(
+        stops_in_timing(
+            HEAD MODEL
+            "        if not hasattr(self, 'child'):\n            self.child = os.fork()\n"
+            "            while self.child == 0:\n                pass\n" DOUBLES,
+            &between),
+        SOME, 1000);
 }
 
 int main(void)

@@ -3,6 +3,8 @@
 set -uo pipefail
 # What a check builds is not the variant of a `make` that this runs below.
 unset MAKEFLAGS MFLAGS MAKELEVEL VARIANT SCOPE
+# Nor is the tree that of a hook that runs this.
+unset $(git rev-parse --local-env-vars 2>/dev/null)
 root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 2
 cd "$root" || exit 2
 

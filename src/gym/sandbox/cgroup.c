@@ -202,7 +202,7 @@ int64_t kg_cgroup_cpu_of(pid_t pid)
 {
     clockid_t clock;
     struct timespec t;
-    bool there = clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &t) == 0;
+    bool there = pid > 0 && clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &t) == 0;
     return there ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
 }
 

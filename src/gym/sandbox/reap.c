@@ -168,8 +168,7 @@ bool kg_sandbox_thaw(struct kg_sandbox *s)
 
 int64_t kg_sandbox_cpu_ns(const struct kg_sandbox *s)
 {
-    int64_t all = kg_cgroup_cpu_ns(s);
-    return all >= 0 ? all : kg_cgroup_cpu_of(s->pid);
+    return s->ncgroup > 0 ? kg_cgroup_cpu_ns(s) : kg_cgroup_cpu_of(s->pid);
 }
 
 static void kill_all(struct kg_sandbox *s)

@@ -150,8 +150,9 @@ bool kg_sandbox_wait(struct kg_sandbox *s, int64_t deadline_ns);
  * Such a program may stop later, so thaw one that is to go on. */
 bool kg_sandbox_freeze(struct kg_sandbox *s);
 bool kg_sandbox_thaw(struct kg_sandbox *s);
-/* CPU time that it and what it started have used, in ns. Cgroups of version 2 count all of it; with
- * version 1 what has ended is missing, and without cgroups all but the first process. */
+/* CPU time that it and what it started have used, in ns; -1: unknown. Cgroups of version 2 count
+ * all of it; with version 1 what has ended is missing, and without cgroups all but the first
+ * process. */
 int64_t kg_sandbox_cpu_ns(const struct kg_sandbox *s);
 /* Kills everything that it started, reaps it, removes its cgroups. May be called twice, and on a
  * zeroed object with pid -1. */

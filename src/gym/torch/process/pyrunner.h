@@ -59,11 +59,14 @@ static inline int64_t kg_pyrunner_tmp_mb(int64_t scratch_mb)
 
 /* What a runner does while nobody calls it. */
 struct kg_pyrest {
-    bool resting;      /* from kg_pyrunner_rest to kg_pyrunner_wake */
-    bool restless;     /* it has worked then: from now on it is stopped */
-    int64_t since_ns;  /* its CPU time at the beginning of the rest */
+    bool resting;      /* from kg_pyrunner_rest to kg_pyrunner_wake, and not told to stop */
+    bool told;         /* to stop: it may do so later */
+    bool restless;     /* it has worked at rest: from now on it is stopped */
+    int64_t since_ns;  /* beginning of the rest, */
+    int64_t cpu_ns;    /* and its CPU time then; -1: unknown */
     int64_t worked_ns; /* CPU time in all rests that it was not stopped in, ... */
-    int64_t times;     /* ... which were so many */
+    int64_t rested_ns; /* ... which were so long */
+    int64_t stops;     /* rests that it was stopped in */
 };
 
 struct kg_pyrunner {
@@ -96,13 +99,6 @@ enum kg_code kg_pyrunner_begin(struct kg_zygote *z, const struct kg_pyrunner_spe
 void kg_pyrunner_go(struct kg_pyrunner *r);
 enum kg_code kg_pyrunner_has_context(struct kg_pyrunner *r, struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_pyrunner_ready(struct kg_pyrunner *r, struct kg_err *err) KG_MUST_USE;
-/* --- pyrest.c --- */
-/* Until kg_pyrunner_wake nobody calls it. always: it is stopped, with its children. Else only if
- * it, or they, have worked in earlier rests: times on a GPU are less regular after a stop. Where it
- * can't be stopped it goes on. */
-void kg_pyrunner_rest(struct kg_pyrunner *r, bool always);
-/* kg_pyrunner_ask does it by itself. */
-void kg_pyrunner_wake(struct kg_pyrunner *r);
 void kg_pyrunner_stop(struct kg_pyrunner *r); /* kill, reap, collect output; idempotent */
 /* It lives and waits for a command, as it claims; or for the last part of its start. */
 bool kg_pyrunner_at_rest(const struct kg_pyrunner *r);
@@ -145,5 +141,15 @@ void kg_pyanswer_deinit(struct kg_pyanswer *a);
 json_t *kg_pyrunner_reply(const struct kg_pyrunner *r);
 /* Does that reply tell of an error of the device, after which the process can do no more? */
 bool kg_pyrunner_lost_device(const struct kg_pyrunner *r);
+
+/* --- pyrest.c --- */
+/* Until kg_pyrunner_wake nobody calls it. always: it is stopped, with its children. Else only if
+ * it, or they, have worked in earlier rests: times on a GPU are less regular after a stop. Where it
+ * can't be stopped it goes on. */
+void kg_pyrunner_rest(struct kg_pyrunner *r, bool always);
+/* kg_pyrunner_ask does it by itself. */
+void kg_pyrunner_wake(struct kg_pyrunner *r);
+/* Awake, and what it did at rest before is forgotten. */
+void kg_pyrunner_rest_anew(struct kg_pyrunner *r);
 
 #endif

@@ -214,6 +214,7 @@ static enum kg_tflow course(struct kg_tpairs *s, struct kg_err *err)
     if (flow == KG_TFLOW_ON && kg_tpairs_take_lease(s, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
+    kg_pyrunner_rest_anew(&s->cand->runner); /* what it had to build is built */
     int64_t since = s->started_ns = kg_clock_ns();
     flow = flow == KG_TFLOW_ON ? warm_up(s, warm, err) : flow;
     flow = flow == KG_TFLOW_ON ? first_null(s, err) : flow;
@@ -258,7 +259,7 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_trunner *candidate,
     enum kg_tflow flow = course(s, err);
     out->alive_ns = kg_clock_ns() - s->born_ns;
     out->worked_between_ns = candidate->runner.rest.worked_ns;
-    out->stopped = candidate->runner.rest.restless;
+    out->stops = candidate->runner.rest.stops;
     kg_tpairs_give_lease(s);
     if (flow == KG_TFLOW_ON) {
         kg_tpairs_conclude(s);

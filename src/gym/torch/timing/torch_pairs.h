@@ -87,8 +87,8 @@ struct kg_tpairs_result {
     int64_t oracle_checked;  /* of them, with the oracle too */
     int64_t nulls;           /* windows that K is the median of */
     int64_t alive_ns;
-    int64_t worked_between_ns; /* CPU time of the candidate while it was not called, */
-    bool stopped;              /* for which it was stopped from then on */
+    int64_t worked_between_ns; /* CPU time of the candidate, alone, while it was not called, ... */
+    int64_t stops;             /* ... before it was stopped then, so many times */
     int repeated;              /* pairs that were loud, and were asked again */
     int refused;               /* draws that the reference refused: nobody is asked about them */
     int others;                /* pairs of laws whose time does not count */

@@ -74,7 +74,7 @@ static void record_times(struct kg_evaluation *e, const struct kg_tpairs_result 
     r->speedup.pairs = res->ratio.pairs;
     kg_record_evidence(
         r, "pairs",
-        json_pack("{s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}",
+        json_pack("{s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
                   "calls", (json_int_t)res->calls, "verified", (json_int_t)res->verified,
                   "verified_before", (json_int_t)kg_torch_run_of(e)->cand.verified, "with_oracle",
                   (json_int_t)res->oracle_checked, "repeated", res->repeated, "others", res->others,
@@ -82,8 +82,8 @@ static void record_times(struct kg_evaluation *e, const struct kg_tpairs_result 
                   (json_int_t)res->k_lease_ns, "overhead_quiet_ns", (json_int_t)res->k_quiet_ns,
                   "overhead_p10_ns", (json_int_t)res->k_p10_ns, "overhead_p90_ns",
                   (json_int_t)res->k_p90_ns, "alive_ns", (json_int_t)res->alive_ns,
-                  "worked_between_ns", (json_int_t)res->worked_between_ns, "stopped",
-                  res->stopped));
+                  "worked_between_ns", (json_int_t)res->worked_between_ns, "stops",
+                  (json_int_t)res->stops));
 }
 
 static void not_measured(struct kg_evaluation *e, const char *why)
