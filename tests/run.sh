@@ -28,7 +28,7 @@
 #
 # Environment:
 #   TEST_RETRY=N       run what fails so many times more (default 2)
-#   TEST_TIMEOUT=N     seconds that one program may take (default 600)
+#   TEST_TIMEOUT=N     seconds that one program may take (default 600, sanitized 1800)
 #   TEST_LANES=N       light programs at once (default: one on each CPU, four at most), half as many more if sanitized
 #   TEST_TALLY=FILE    append the counts of this run to FILE
 #   TEST_DEV=FOLDER    look for devices there, not in /dev (for the test of this script)
@@ -51,7 +51,7 @@ list=${TEST_LIST:-$(dirname "$0")/programs.txt}
 [ -r "$list" ] || { echo "tests: cannot read $list" >&2; exit 2; }
 is() { grep -qx "$1  *$2" "$list"; } # is long NAME
 
-case $b in */sanitize | */asan | */ubsan) sanitized=yes ;; *) sanitized=no ;; esac
+case $b in */sanitize | */asan | */ubsan) sanitized=yes most_s=1800 ;; *) sanitized=no most_s=600 ;; esac
 skips=$sanitized # programs that the list calls unsanitized
 
 progs=()
@@ -142,7 +142,7 @@ run_one() {
   rc=0
   if [ "$strict" != 1 ] && is once "$1"; then env=(env KGYM_PYTHON="$(make_trap "$1")"); fi
   ${env[@]+"${env[@]}"} bash -c 'echo $$ >"$0"; exec "$@"' "$work/${3:-alone}.pid" ${4:+taskset -c "$4"} \
-    timeout "${TEST_TIMEOUT:-600}" "$b/tests/$1" >"$2" 2>&1 || rc=$?
+    timeout "${TEST_TIMEOUT:-$most_s}" "$b/tests/$1" >"$2" 2>&1 || rc=$?
   rm -f "$work/${3:-alone}.pid"
   if [ -e "$work/$1.started" ]; then
     rm -f "$work/$1.started"
