@@ -30,6 +30,8 @@
 #   TEST_RETRY=N       run what fails so many times more (default 2)
 #   TEST_TIMEOUT=N     seconds that one program may take (default 600, sanitized 1800)
 #   TEST_LANES=N       light programs at once (default: one on each CPU, four at most), half as many more if sanitized
+#   TEST_UNTIL=SECONDS begin no program after this time (of `date +%s`): those that are left are named, and each counts
+#                      as one skipped test. Sanitized light ones run from the list's end then, so that the longest are left.
 #   TEST_TALLY=FILE    append the counts of this run to FILE
 #   TEST_DEV=FOLDER    look for devices there, not in /dev (for the test of this script)
 #   TEST_LIST=FILE     read this list, not tests/programs.txt (for the test of this script)
@@ -198,7 +200,9 @@ run_again() { # NAME LOG; sets mark
 }
 
 passed=0 failed=0 skipped=0 names=
-first=() light=()
+late() { [ -n "${TEST_UNTIL:-}" ] && [ "$(date +%s)" -ge "$TEST_UNTIL" ]; }
+
+first=() light=() left=()
 for n in "${progs[@]}"; do
   if [ $skips = yes ] && is unsanitized "$n"; then
     printf '%-34s skipped, sanitized: its time is Python'"'"'s\n' "$n"
@@ -213,6 +217,7 @@ for n in "${progs[@]}"; do
 done
 
 for n in ${first[@]+"${first[@]}"}; do
+  if late; then left+=("$n") && continue; fi
   start=$(date +%s.%N) mark=ok
   run_one "$n" "$work/log"
   [ "$f" -eq 0 ] || run_again "$n" "$work/log"
@@ -225,6 +230,7 @@ run_lane() { # CPU
   local n start
   for n in "${light[@]}"; do
     mkdir "$work/$n.taken" 2>/dev/null || continue
+    if late; then : >"$work/$n.left" && continue; fi
     start=$(date +%s.%N)
     run_one "$n" "$work/$n.log" "$1" $(is light "$n" && echo "$1")
     echo "$rc $(since "$start")" >"$work/$n.new"
@@ -232,11 +238,12 @@ run_lane() { # CPU
   done
 }
 
+if [ -n "${TEST_UNTIL:-}" ] && [ $sanitized = yes ]; then order=tac; else order=cat; fi
 # Those that are not light, then the others in the list's order, which puts the longest first.
 if [ ${#light[@]} -gt 0 ]; then
   mapfile -t light < <(
     for n in "${light[@]}"; do is light "$n" || echo "$n"; done
-    awk '$1 == "light" {print $2}' "$list" | grep -Fx -f <(printf '%s\n' "${light[@]}")
+    awk '$1 == "light" {print $2}' "$list" | grep -Fx -f <(printf '%s\n' "${light[@]}") | $order
   )
   set -m # else the shell would have its background jobs ignore SIGINT, and all that they start
   for cpu in "${lanes[@]}"; do run_lane "$cpu" & done
@@ -244,7 +251,8 @@ if [ ${#light[@]} -gt 0 ]; then
 fi
 again=()
 for n in ${light[@]+"${light[@]}"}; do
-  until [ -e "$work/$n.end" ]; do sleep 0.1; done
+  until [ -e "$work/$n.end" ] || [ -e "$work/$n.left" ]; do sleep 0.1; done
+  if [ -e "$work/$n.left" ]; then left+=("$n") && continue; fi
   read -r rc took <"$work/$n.end"
   judge "$work/$n.log"
   if [ "$f" -eq 0 ]; then report "$n" ok "$work/$n.log" "$took"; else again+=("$n"); fi
@@ -263,6 +271,11 @@ if [ ${#progs[@]} -gt 10 ]; then
   sort -k1,1nr "$work/times" | head -10 | awk '{printf "  %6.1f s  %s\n", $1, $2}'
 fi
 [ ! -s "$work/why" ] || { echo "what failed, or failed once:"; cat "$work/why"; }
+if [ ${#left[@]} -gt 0 ]; then
+  echo "not run, since no time was left (TEST_UNTIL): ${#left[@]} of ${#progs[@]} programs: ${left[*]}"
+  skipped=$((skipped + ${#left[@]}))
+  [ $((passed + failed)) -gt 0 ] || failed=1 names+=" all, since there was no time for one"
+fi
 [ -z "$names" ] || echo "failed:$names"
 [ -z "${TEST_TALLY:-}" ] || echo "$passed $failed $skipped" >>"$TEST_TALLY"
 echo "$passed passed, $failed failed, $skipped skipped"

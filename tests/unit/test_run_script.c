@@ -32,8 +32,8 @@ static const char fails[] = "echo '[ RUN      ] c'\necho '[  FAILED  ] c'\nexit 
 /* Without the settings of the run that this test is part of. */
 static int setup(void **state)
 {
-    static const char *const names[] = {"TEST_RETRY", "TEST_TIMEOUT", "TEST_LANES",  "TEST_TALLY",
-                                        "TEST_DEV",   "TEST_LIST",    "TEST_SOURCES"};
+    static const char *const names[] = {"TEST_RETRY", "TEST_TIMEOUT", "TEST_LANES",   "TEST_TALLY",
+                                        "TEST_DEV",   "TEST_LIST",    "TEST_SOURCES", "TEST_UNTIL"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         unsetenv(names[i]);
     }
@@ -389,6 +389,41 @@ static void test_the_bare_root(void **state)
     rig_expect(0, "test -e taken/file");
 }
 
+/* Programs that are not begun in time are named, and a run of none has failed. */
+static void test_no_time_is_left(void **state)
+{
+    (void)state;
+    rig_text("list", "light brief\nlight late\n");
+    program("release", "a", PASSES);
+    program("release", "brief", PASSES);
+    program("release", "late", PASSES);
+    rig_expect(0, RUN("TEST_UNTIL=99999999999 TEST_LIST=../list TEST_LANES=2", "release"));
+    rig_shows("\n3 passed, 0 failed, 0 skipped\n");
+    rig_expect(1, RUN("TEST_UNTIL=1 TEST_LIST=../list TEST_LANES=2", "release"));
+    rig_shows("not run, since no time was left (TEST_UNTIL): 3 of 3 programs: a brief late\n");
+    rig_shows("\n0 passed, 1 failed, 3 skipped\n");
+    program("release", "a", PASSES "sleep 3\n");
+    rig_expect(0,
+               RUN("TEST_UNTIL=$(($(date +%%s) + 2)) TEST_LIST=../list TEST_LANES=2", "release"));
+    rig_shows("2 of 3 programs: brief late\n");
+    rig_shows("\n1 passed, 0 failed, 2 skipped\n");
+}
+
+/* Sanitized, those at the list's end come first then. */
+static void test_the_longest_are_left(void **state)
+{
+    (void)state;
+    rig_text("list", "light long\nlight c\nlight b\nlight a\n");
+    program("sanitize", "long", PASSES);
+    program("sanitize", "a", PASSES "sleep 3\n");
+    program("sanitize", "b", PASSES "sleep 3\n");
+    program("sanitize", "c", PASSES "sleep 3\n"); /* three run at once on two CPUs */
+    rig_expect(0,
+               RUN("TEST_UNTIL=$(($(date +%%s) + 2)) TEST_LIST=../list TEST_LANES=2", "sanitize"));
+    rig_shows("1 of 4 programs: long\n");
+    rig_shows("\n3 passed, 0 failed, 1 skipped\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +441,8 @@ int main(void)
         cmocka_unit_test_setup(test_unsanitized_programs, fresh),
         cmocka_unit_test_setup(test_programs_that_name_python, fresh),
         cmocka_unit_test_setup(test_programs_that_start_no_python, fresh),
+        cmocka_unit_test_setup(test_no_time_is_left, fresh),
+        cmocka_unit_test_setup(test_the_longest_are_left, fresh),
         cmocka_unit_test_setup(test_nothing_skips_on_a_gpu, fresh),
         cmocka_unit_test_setup(test_a_gpu_is_found, fresh),
     };
