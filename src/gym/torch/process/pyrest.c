@@ -3,8 +3,9 @@
 #include "gym/torch/process/pyrunner.h"
 
 /* CPU time that one may use without being stopped: a share of its rests, and once. On a GPU the
- * runner itself gives memory back and takes other memory after a call. */
-#define SHARE   5
+ * runner itself gives memory back and takes other memory after a call: 1.6 ms in 80 rests at most,
+ * of 236 evaluations on an H200. */
+#define SHARE   50
 #define ONCE_NS 3000000
 
 void kg_pyrunner_rest(struct kg_pyrunner *r, bool always)

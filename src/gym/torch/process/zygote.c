@@ -69,6 +69,8 @@ static void fill(struct environment *e, const struct kg_zygote_spec *spec)
     add(e, "TORCHINDUCTOR_CACHE_DIR", "/tmp/inductor");
     /* A precompiled header of torch takes 200 MB of /tmp for each process, and serves it once. */
     add(e, "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS", "0");
+    /* Its processes that compile would start while the candidate is timed. */
+    add(e, "TORCHINDUCTOR_COMPILE_THREADS", "1");
     add(e, "TORCH_EXTENSIONS_DIR", "/tmp/extensions");
     add(e, "TRITON_INTERPRET", spec->interpret ? "1" : NULL);
     add(e, "KGYM_CUDA", spec->cuda ? "1" : NULL);
