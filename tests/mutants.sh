@@ -18,7 +18,7 @@ export TEST_TIMEOUT=${TEST_TIMEOUT:-300}
 # copies of the tree have no environment of their own
 [ -x .venv/bin/python ] && export KGYM_PYTHON=${KGYM_PYTHON:-$root/.venv/bin/python}
 tally=${TEST_TALLY:-} # the tests below are no tests of this tree
-unset MAKEFLAGS MFLAGS MAKELEVEL VARIANT TEST_TALLY
+unset MAKEFLAGS MFLAGS MAKELEVEL VARIANT TEST_TALLY TEST_UNTIL
 
 die() {
   echo "mutants: $*" >&2

@@ -119,6 +119,25 @@ static void who_works_between_timed_calls_is_stopped(void **state)
     assert_true(between < 0.5); /* it is seen after a few calls */
 }
 
+/* A twelfth of the time is too much, too. */
+static void who_works_now_and_then_is_stopped(void **state)
+{
+    (void)state;
+    double between;
+    need_torch();
+    assert_in_range(
+        stops_in_timing(
+            HEAD "import threading\n\n\ndef now_and_then():\n    while True:\n"
+                 "        until = time.thread_time() + 0.001\n"
+                 "        while time.thread_time() < until:\n            pass\n"
+                 "        time.sleep(0.011)\n\n\n" MODEL
+                 "        self.calls = getattr(self, 'calls', 0) + 1\n"
+                 "        if self.calls == 20:\n"
+                 "            threading.Thread(target=now_and_then, daemon=True).start()\n" DOUBLES,
+            &between),
+        1, 1000);
+}
+
 static void whose_child_works_is_stopped(void **state)
 {
     (void)state;
@@ -142,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(children_are_stopped_between_calls),
         cmocka_unit_test(who_works_between_timed_calls_is_stopped),
+        cmocka_unit_test(who_works_now_and_then_is_stopped),
         cmocka_unit_test(whose_child_works_is_stopped),
     };
     return cmocka_run_group_tests(tests, setup, rig_close);
