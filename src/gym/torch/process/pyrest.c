@@ -3,8 +3,8 @@
 #include "gym/torch/process/pyrunner.h"
 
 /* CPU time that one may use without being stopped: a share of its rests, and once. On a GPU the
- * runner itself gives memory back and takes other memory after a call: 1.6 ms in 80 rests at most,
- * of 236 evaluations on an H200. */
+ * runner itself gives memory back and takes other memory after a call. That took 1.6 ms or less in
+ * each of 236 measurements on an H200. */
 #define SHARE   50
 #define ONCE_NS 3000000
 
