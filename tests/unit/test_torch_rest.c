@@ -119,7 +119,7 @@ static void who_works_between_timed_calls_is_stopped(void **state)
     assert_true(between < 0.5); /* it is seen after a few calls */
 }
 
-/* A twelfth of the time is too much, too. */
+/* A tenth of the time is too much, too. */
 static void who_works_now_and_then_is_stopped(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void who_works_now_and_then_is_stopped(void **state)
             HEAD "import threading\n\n\ndef now_and_then():\n    while True:\n"
                  "        until = time.thread_time() + 0.001\n"
                  "        while time.thread_time() < until:\n            pass\n"
-                 "        time.sleep(0.011)\n\n\n" MODEL
+                 "        time.sleep(0.009)\n\n\n" MODEL
                  "        self.calls = getattr(self, 'calls', 0) + 1\n"
                  "        if self.calls == 20:\n"
                  "            threading.Thread(target=now_and_then, daemon=True).start()\n" DOUBLES,

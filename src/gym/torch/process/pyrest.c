@@ -3,9 +3,9 @@
 #include "gym/torch/process/pyrunner.h"
 
 /* CPU time that one may use without being stopped: a share of its rests, and once. On a GPU the
- * runner itself gives memory back and takes other memory after a call. That took 1.6 ms or less in
- * each of 236 measurements on an H200. */
-#define SHARE   50
+ * runner itself gives memory back and takes other memory after a call, for longer where others
+ * make contexts. */
+#define SHARE   20
 #define ONCE_NS 3000000
 
 void kg_pyrunner_rest(struct kg_pyrunner *r, bool always)
