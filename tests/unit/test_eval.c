@@ -20,6 +20,7 @@
 #include "gym/timing/lease.h"
 #include "gym/timing/least_k.h"
 #include "gym/timing/pairs.h"
+#include "sanitized.h"
 
 static struct kg_worker *worker;
 static struct kg_config config;
@@ -344,6 +345,10 @@ static void who_reads_nothing_is_accused(void)
 static void test_who_reads_nothing_is_accused(void **state)
 {
     (void)state;
+    if (is_sanitized(getenv("KGYM_BUILD"))) { /* the time of a sanitized judge says nothing */
+        printf("skip: release builds only\n");
+        skip();
+    }
     with_few_calls(who_reads_nothing_is_accused);
 }
 
