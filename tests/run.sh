@@ -218,7 +218,7 @@ for n in "${progs[@]}"; do
 done
 
 for n in ${first[@]+"${first[@]}"}; do
-  if late; then left+=("$n") && continue; fi
+  late && left+=("$n") && continue
   start=$(date +%s.%N) mark=ok
   run_one "$n" "$work/log"
   [ "$f" -eq 0 ] || run_again "$n" "$work/log"
@@ -231,7 +231,7 @@ run_lane() { # CPU
   local n start
   for n in "${light[@]}"; do
     mkdir "$work/$n.taken" 2>/dev/null || continue
-    if late; then : >"$work/$n.left" && continue; fi
+    late && : >"$work/$n.left" && continue
     start=$(date +%s.%N)
     run_one "$n" "$work/$n.log" "$1" $(is light "$n" && echo "$1")
     echo "$rc $(since "$start")" >"$work/$n.new"
@@ -254,7 +254,7 @@ fi
 again=()
 for n in ${light[@]+"${light[@]}"}; do
   until [ -e "$work/$n.end" ] || [ -e "$work/$n.left" ]; do sleep 0.1; done
-  if [ -e "$work/$n.left" ]; then left+=("$n") && continue; fi
+  [ -e "$work/$n.left" ] && left+=("$n") && continue
   read -r rc took <"$work/$n.end"
   judge "$work/$n.log"
   if [ "$f" -eq 0 ]; then report "$n" ok "$work/$n.log" "$took"; else again+=("$n"); fi

@@ -445,6 +445,23 @@ static void test_the_longest_are_left(void **state)
     rig_shows(" ok       1 passed");
 }
 
+/* tests/long.sh begins no part then, and says so. */
+static void test_no_part_is_begun_late(void **state)
+{
+    (void)state;
+    rig_expect(0, "mkdir -p tree/tests && cp $T/tests/long.sh tree/tests/ &&"
+                  " printf 'sanitize:\\n\\t@echo part\\n' >tree/Makefile");
+    rig_text("tree/tests/run.sh",
+             "#!/bin/sh\ncase $1 in --sum) cat \"$2\" ;; *) echo part ;; esac\n");
+    rig_text("tree/tests/mutants.sh", "#!/bin/sh\necho part\n");
+    rig_expect(0, "chmod +x tree/tests/*.sh && TEST_UNTIL=99999999999 tree/tests/long.sh b");
+    rig_shows("programs that take long\npart\n");
+    rig_shows("mutants\npart\n");
+    rig_expect(0, "TEST_UNTIL=1 tree/tests/long.sh b");
+    rig_shows_not("part\n");
+    rig_shows("mutants\nnot run, since no time was left (TEST_UNTIL)\n0 0 1\n0 0 1\n0 0 1\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,6 +481,7 @@ int main(void)
         cmocka_unit_test_setup(test_programs_that_start_no_python, fresh),
         cmocka_unit_test_setup(test_no_time_is_left, fresh),
         cmocka_unit_test_setup(test_the_longest_are_left, fresh),
+        cmocka_unit_test_setup(test_no_part_is_begun_late, fresh),
         cmocka_unit_test_setup(test_nothing_skips_on_a_gpu, fresh),
         cmocka_unit_test_setup(test_a_gpu_is_found, fresh),
     };
