@@ -70,16 +70,19 @@ enum who { REF, CAND, NUL, WHOS };
 static struct {
     /* what to put into reports of timed calls; 0 and false: leave it */
     int64_t window_ns[WHOS];
-    double scatter;    /* the candidate's windows are longer by this share, times up to 8^7 */
-    double drift;      /* the candidate's windows grow by this share from call to call */
-    int64_t jitter_ns; /* every second null call takes so much longer */
-    int64_t raised_ns; /* and each once the candidate is there */
-    int loud_from;     /* number of the candidate's call from which it is loud; 0: never */
-    int loud_calls;    /* for so many calls */
-    bool loud_often;   /* of those every second one */
-    int idle_nulls;    /* the first null calls, which take 0.15 ms more */
-    bool canary_loud;  /* null calls are loud once the candidate has been ... */
-    bool ref_loud;     /* ... or the reference's */
+    int64_t answer_ns[WHOS]; /* with the next two */
+    int64_t close_ns;        /* of every digest, ... */
+    int64_t late_ns;         /* ... and so much more behind the candidate's calls */
+    double scatter;          /* the candidate's windows are longer by this share, times up to 8^7 */
+    double drift;            /* the candidate's windows grow by this share from call to call */
+    int64_t jitter_ns;       /* every second null call takes so much longer */
+    int64_t raised_ns;       /* and each once the candidate is there */
+    int loud_from;           /* number of the candidate's call from which it is loud; 0: never */
+    int loud_calls;          /* for so many calls */
+    bool loud_often;         /* of those every second one */
+    int idle_nulls;          /* the first null calls, which take 0.15 ms more */
+    bool canary_loud;        /* null calls are loud once the candidate has been ... */
+    bool ref_loud;           /* ... or the reference's */
     int late_at, hit_at, modified_at; /* number of the candidate's call that is seen to */
     int short_at; /* number of the candidate's call before which the judge lacks this, once */
     const char *lacking;
@@ -145,6 +148,10 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
     }
     if (spy.window_ns[who] > 0) {
         rep->window_ns = spy.window_ns[who];
+    }
+    if (spy.answer_ns[who] > 0) {
+        rep->answer_ns = spy.answer_ns[who];
+        rep->close_ns = spy.close_ns + (who == CAND ? spy.late_ns : 0);
     }
     if (who == REF && spy.refused_first > 0) {
         spy.refused_first--;
@@ -576,6 +583,37 @@ static void launched_ahead(void **state)
             assert_true(spy.calls[who] > 0);
             assert_int_equal(spy.ahead[who], list[i].ahead ? spy.calls[who] : 0);
         }
+        kg_record_deinit(&r);
+    }
+    worker->config.timing_ahead = false;
+}
+
+/* Launched ahead, a call takes until its answer is posted, and what the digest behind it takes
+ * longer than behind the reference's calls of the quiet device, but for 5 us. */
+static void until_the_answer_is_posted(void **state)
+{
+    (void)state;
+    static const struct {
+        bool ahead;
+        int64_t late_ns;
+        double ratio;
+    } list[] = {
+        {true, 0, 1.8 / 0.8},       {true, 5000, 1.8 / 0.8}, {true, 505000, 1.8 / 1.3},
+        {true, -505000, 1.8 / 0.8}, {false, 505000, 1},
+    };
+    need_torch();
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct kg_record r;
+        fresh(state);
+        worker->config.timing_ahead = list[i].ahead;
+        windows(5000000, 5000000, 1000000);
+        spy.answer_ns[REF] = 2000000;
+        spy.answer_ns[CAND] = 1000000;
+        spy.answer_ns[NUL] = 200000;
+        spy.close_ns = 1000000;
+        spy.late_ns = list[i].late_ns;
+        expect("affine.py", good, "ok", &r);
+        assert_true(fabs(r.speedup.ratio - list[i].ratio) < 1e-9);
         kg_record_deinit(&r);
     }
     worker->config.timing_ahead = false;
@@ -1413,6 +1451,7 @@ int main(void)
         TEST(inputs_that_stay),
         TEST(other_problems),
         TEST(launched_ahead),
+        TEST(until_the_answer_is_posted),
         TEST(without_double),
         TEST(the_estimate),
         TEST(calibrated),

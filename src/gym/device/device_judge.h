@@ -237,6 +237,7 @@ struct kg_dj_report {
                           timed, for information only: the judge does other things in it */
     int64_t setup_ns;  /* the judge's own copies and flush before the release; see `loud` */
     int64_t close_ns;  /* the judge's digest of the answer at the window's end; see `loud` */
+    int64_t answer_ns; /* from the release until the judge sees that the answer was posted */
     uint64_t call_ns, peak_bytes; /* claims */
     bool bound;                   /* the runner was told where its inputs lie */
     bool late_write; /* the digest within the window differs from that of the copy taken after it */

@@ -233,12 +233,14 @@ static enum kg_code release(struct kg_dj_state *s, struct kg_dj_command *k, uint
     }
     out->setup_ns = ops->clock(&s->dev) - *t0;
     note_loud(s, k, out);
+    int64_t released = ops->clock(&s->dev);
     w->seed = k->req->seed;
     kg_twire_release(w, k->nonce);
     if (s->dev.facts.clock) {
         spin(&w->done, number, k->req->flags & KG_TF_POLITE ? SHARED_NS : SPIN_NS);
     }
     out->status = wait_for(s, k, number);
+    out->answer_ns = ops->clock(&s->dev) - released;
     return KG_OK;
 }
 

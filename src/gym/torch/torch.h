@@ -175,6 +175,7 @@ struct kg_torch {
     const struct kg_tinstance
         *quiet_of;                /* whose quiet set-up, K and error are known (pairs.h), or NULL */
     double quiet_k_ns;            /* median of null windows while no candidate was there */
+    double quiet_close_ns;        /* and of the digests behind the reference's calls between them */
     bool quiet_drawn, quiet_self; /* whose inputs, and whose oracle, that error is of */
     double null_half_width;       /* of the null test, as a log ratio; 0: not measured yet */
     struct kg_gpu *gpu;           /* of gpu.h, NULL: none, or not asked yet */

@@ -12,7 +12,7 @@
 #include "gym/torch/timing/torch_pairs_private.h"
 
 #define WARM_ALONE 1  /* warm-up once the device is its alone; the others keep nobody waiting */
-#define NULLS      6  /* null windows of a lease, at least; one in four calls has one */
+#define NULLS      6  /* null windows of a lease, at least; one in three calls has one */
 #define WARM_LEAST 5  /* besides right answers given before: all places and streams, and one */
 #define TRIES      4  /* of a pair: contexts made beside it disturb up to one in fifteen */
 #define LOUD_PAIRS 8  /* loud pairs, and one in four more: beyond it the device is loud */

@@ -49,6 +49,8 @@ struct kg_tpairs {
     uint32_t dealt;          /* other laws that were asked since all of them were, a bit each */
     double null_ns[KG_TPAIRS_NULLS];
     size_t nnull;
+    double close_ns[KG_TPAIRS_NULLS]; /* while K is learnt: digests behind the reference's calls */
+    size_t nclose;
     int64_t started_ns, born_ns;  /* of the measurement; of the candidate's part in it */
     struct kg_tpairs_result *out; /* of the run under way */
     struct kg_lease lease;
@@ -114,6 +116,9 @@ enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *
 /* Own values that the reference does not refuse, and its answer to them; *err: what it says of the
  * last of KG_TPAIRS_REFUSALS draws. */
 enum kg_tflow kg_tpairs_own(struct kg_tpairs *s, struct kg_dj_report *rep, struct kg_err *err);
+/* What a timed call took, K included: its window; or, launched ahead, until its answer was posted,
+ * and what the digest behind it took too long. */
+int64_t kg_tpairs_time(const struct kg_tpairs *s, const struct kg_dj_report *rep);
 /* A null call on the last case, which has the reference's answer; a quiet one's window is kept. */
 enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err *err);
 /* Both sides on fresh values, the candidate's answer compared; s->law is their law afterwards. What
