@@ -31,8 +31,8 @@
 #   TEST_TIMEOUT=N     seconds that one program may take (default 600, sanitized 1800)
 #   TEST_LANES=N       light programs at once (default: one on each CPU, four at most), half as many more if sanitized
 #   TEST_UNTIL=SECONDS begin no program after this time (of `date +%s`): those that are left are named, and each counts
-#                      as one skipped test. What failed is run again all the same. Sanitized light ones run from the
-#                      list's end, so that the longest are left.
+#                      as one skipped test. What failed is run again all the same. Of sanitized ones the longest are left:
+#                      slow ones come after others like them, and light ones run from the list's end.
 #   TEST_TALLY=FILE    append the counts of this run to FILE
 #   TEST_DEV=FOLDER    look for devices there, not in /dev (for the test of this script)
 #   TEST_LIST=FILE     read this list, not tests/programs.txt (for the test of this script)
@@ -239,12 +239,13 @@ run_lane() { # CPU
   done
 }
 
-# Those that are not light, then the others in the list's order, which puts the longest first; from its end where some
-# of the sanitized ones may be left.
-if [ -n "${TEST_UNTIL:-}" ] && [ $sanitized = yes ]; then order=tac; else order=cat; fi
+# Those that are not light, then the others in the list's order, which puts the longest first. Where some of the sanitized
+# ones may be left, the slow ones of the first come last among them, and the others run from the list's end.
+if [ -n "${TEST_UNTIL:-}" ] && [ $sanitized = yes ]; then order=tac slow=slow; else order=cat slow=none; fi
 if [ ${#light[@]} -gt 0 ]; then
   mapfile -t light < <(
-    for n in "${light[@]}"; do is light "$n" || echo "$n"; done
+    for n in "${light[@]}"; do is light "$n" || is $slow "$n" || echo "$n"; done
+    for n in "${light[@]}"; do ! is light "$n" && is $slow "$n" && echo "$n"; done
     awk '$1 == "light" {print $2}' "$list" | grep -Fx -f <(printf '%s\n' "${light[@]}") | $order
   )
   set -m # else the shell would have its background jobs ignore SIGINT, and all that they start

@@ -201,10 +201,10 @@ static void test_long_programs(void **state)
 static void test_the_list(void **state)
 {
     (void)state;
-    rig_expect(
-        0, "grep -v -e '^#' -e '^$' $T/tests/programs.txt | while read -r kind name; do\n"
-           "  case $kind in long | light | unsanitized | once) ;; *) echo \"kind $kind\" ;; esac\n"
-           "  test -f $T/tests/unit/$name.c || echo \"lacks $name\"\ndone");
+    rig_expect(0, "grep -v -e '^#' -e '^$' $T/tests/programs.txt | while read -r kind name; do\n"
+                  "  case $kind in long | light | unsanitized | slow | once) ;; *) echo \"kind "
+                  "$kind\" ;; esac\n"
+                  "  test -f $T/tests/unit/$name.c || echo \"lacks $name\"\ndone");
     assert_string_equal(rig.out.data, "");
     rig_expect(1, "grep -v -e '^#' -e '^$' $T/tests/programs.txt | sort | uniq -d | grep .");
 }
@@ -445,6 +445,24 @@ static void test_the_longest_are_left(void **state)
     rig_shows(" ok       1 passed");
 }
 
+/* Of those that are not light, the slow ones. */
+static void test_the_slow_are_left(void **state)
+{
+    (void)state;
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+        print_message("skip: one CPU\n");
+        skip();
+    }
+    put_clock();
+    rig_text("list", "slow a\n");
+    program("sanitize", "a", PASSES);
+    program("sanitize", "b", ": >../late\n" PASSES); /* three begin at once at most */
+    program("sanitize", "c", ": >../late\n" PASSES);
+    program("sanitize", "d", ": >../late\n" PASSES);
+    rig_expect(0, RUN(UNTIL, "sanitize"));
+    rig_shows("4 programs: a\n");
+}
+
 /* tests/long.sh begins no part then, and says so. */
 static void test_no_part_is_begun_late(void **state)
 {
@@ -481,6 +499,7 @@ int main(void)
         cmocka_unit_test_setup(test_programs_that_start_no_python, fresh),
         cmocka_unit_test_setup(test_no_time_is_left, fresh),
         cmocka_unit_test_setup(test_the_longest_are_left, fresh),
+        cmocka_unit_test_setup(test_the_slow_are_left, fresh),
         cmocka_unit_test_setup(test_no_part_is_begun_late, fresh),
         cmocka_unit_test_setup(test_nothing_skips_on_a_gpu, fresh),
         cmocka_unit_test_setup(test_a_gpu_is_found, fresh),

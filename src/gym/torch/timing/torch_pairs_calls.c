@@ -8,10 +8,9 @@
 #include "gym/torch/judging/reference.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
-#define CASE        KG_TORCH_TIMING_ID
-#define SLACK       5000 /* ns: digests differ by 3 us from one measurement to the next */
-#define NULL_ONE_IN 3 /* of fewer null calls more would need calls of the reference of their own   \
-                       */
+#define CASE KG_TORCH_TIMING_ID
+/* With fewer null calls the least number of them would need calls of the reference of its own. */
+#define NULL_ONE_IN 3
 
 /* --- calls --- */
 
@@ -24,22 +23,23 @@ static enum kg_code run(struct kg_tpairs *s, const struct kg_dj_call *c, struct 
 
 /* All calls of a process alike, and those that tell K. Not where the seed comes with the release,
  * nor where each call is the first one on its state, which waits for its own end. */
-static uint32_t ahead(const struct kg_tpairs *s)
+bool kg_tpairs_ahead(const struct kg_tpairs *s)
 {
     const struct kg_task_desc *d = &s->instance->desc;
-    return s->opt.ahead && !d->random && !d->updates_state ? KG_TF_AHEAD : 0;
+    return s->opt.ahead && !d->random && !d->updates_state;
 }
 
 struct kg_dj_call kg_tpairs_call_of(const struct kg_tpairs *s, int port, enum kg_tcommand command)
 {
     bool first = s->cand && port == s->cand->port && s->out && s->out->calls <= 1;
-    return (struct kg_dj_call){
-        .port = port,
-        .id = CASE,
-        .command = command,
-        .flags = KG_TF_BIND | ahead(s) | (s->instance->desc.random ? KG_TF_DRAWS : 0),
-        .seed = s->seed,
-        .deadline_ns = kg_clock_ns() + s->opt.call_ns + (first ? s->opt.first_call_ns : 0)};
+    return (struct kg_dj_call){.port = port,
+                               .id = CASE,
+                               .command = command,
+                               .flags = KG_TF_BIND | (kg_tpairs_ahead(s) ? KG_TF_AHEAD : 0) |
+                                        (s->instance->desc.random ? KG_TF_DRAWS : 0),
+                               .seed = s->seed,
+                               .deadline_ns = kg_clock_ns() + s->opt.call_ns +
+                                              (first ? s->opt.first_call_ns : 0)};
 }
 
 enum kg_tflow kg_tpairs_ask_reference(struct kg_tpairs *s, const struct kg_dj_call *c,
@@ -192,19 +192,6 @@ enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *
         return KG_TFLOW_ON;
     }
     return flow == KG_TFLOW_ON ? KG_TFLOW_ON : KG_TFLOW_ERROR;
-}
-
-/* The device posts an answer that was launched ahead, when it is done with all that the call has
- * launched there. The digest behind it adds nothing but its own error then, several microseconds
- * from one measurement to the next. What ends after the post, on another stream or since a runner
- * has posted early, makes the digest longer, and is charged: SLACK is for nothing at most. */
-int64_t kg_tpairs_time(const struct kg_tpairs *s, const struct kg_dj_report *rep)
-{
-    if (ahead(s) == 0) {
-        return rep->window_ns;
-    }
-    double late = (double)(rep->close_ns - SLACK) - kg_torch_of(s->w)->quiet_close_ns;
-    return rep->answer_ns + (late > 0 ? (int64_t)late : 0);
 }
 
 /* What others' work made longer is no part of K. */

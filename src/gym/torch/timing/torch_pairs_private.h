@@ -116,9 +116,8 @@ enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *
 /* Own values that the reference does not refuse, and its answer to them; *err: what it says of the
  * last of KG_TPAIRS_REFUSALS draws. */
 enum kg_tflow kg_tpairs_own(struct kg_tpairs *s, struct kg_dj_report *rep, struct kg_err *err);
-/* What a timed call took, K included: its window; or, launched ahead, until its answer was posted,
- * and what the digest behind it took too long. */
-int64_t kg_tpairs_time(const struct kg_tpairs *s, const struct kg_dj_report *rep);
+/* All calls of a process alike, and those that tell K, are launched ahead of their inputs. */
+bool kg_tpairs_ahead(const struct kg_tpairs *s);
 /* A null call on the last case, which has the reference's answer; a quiet one's window is kept. */
 enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err *err);
 /* Both sides on fresh values, the candidate's answer compared; s->law is their law afterwards. What
@@ -166,6 +165,9 @@ enum kg_tflow kg_tpairs_for_later(struct kg_tpairs *s, const struct kg_dj_report
 enum kg_tflow kg_tpairs_ask_later(struct kg_tpairs *s, struct kg_tlater *l, struct kg_err *err);
 
 /* --- pairs_sum.c --- */
+/* What a timed call took, K included: its window; or, launched ahead, until its answer was posted,
+ * and what the digest behind it took too long. */
+int64_t kg_tpairs_time(const struct kg_tpairs *s, const struct kg_dj_report *rep);
 /* Times and K of the pairs so far (one at least), for the next two. */
 void kg_tpairs_sum_up(struct kg_tpairs *s);
 bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out); /* of the pairs so far */
