@@ -483,6 +483,9 @@ static void in_tree(const char *command)
     kg_buf_deinit(&out);
 }
 
+/* Rules of make are wrapped. */
+#define LONG "a_header_with_so_long_a_name_that_what_comes_behind_it_stands_in_another_line_"
+
 /* What is as it was at the commit of tidy.base is passed by, and nothing else is. */
 static void tidy_base(void **state)
 {
@@ -513,6 +516,13 @@ static void tidy_base(void **state)
     put("src/base/a.c", "#error no rule\n");
     expect("tidy", "src/base/a.c");
     in_tree("git checkout -q src/base/a.c");
+    put("src/base/" LONG "1.h", "");
+    put("src/base/" LONG "2.h", "");
+    put("src/base/a.c", "#include \"base/" LONG "1.h\"\n#include \"base/" LONG "2.h\"\n"
+                        "#include \"base/good.h\"\n" OVERRUN);
+    in_tree("git add .");
+    expect("tidy", "tidy: 2 findings"); /* of the one file */
+    in_tree("git rm -q -f src/base/" LONG "?.h && git checkout -q HEAD src/base/a.c");
     put("src/base/good.h", GOOD_HEADER);
     expect("tidy", NULL);
     put(".clang-tidy", "Checks: 'clang-analyzer-core*'\n");

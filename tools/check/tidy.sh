@@ -26,7 +26,7 @@ that_changed() {
     grep -Fx -f <(printf '%s\n' "$1")
     return
   fi
-  xargs -r -d '\n' -n 1 -P2 sh -c 'echo "@ $0 $(clang -MM -MG $flags "$0" 2>/dev/null | tr -d "\\\n")"' |
+  xargs -r -d '\n' -n 1 -P2 sh -c 'echo "@ $0 $(clang -MM -MG $flags "$0" 2>/dev/null | tr -d "\\\\\\n")"' |
     awk 'FILENAME != "-" {changed[$1]; next}
       NF == 2 {print $2}
       NF > 2 {for (i = 2; i <= NF; i++) if ($i in changed) {print $2; break}}' <(printf '%s\n' "$1") -
