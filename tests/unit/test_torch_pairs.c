@@ -71,8 +71,8 @@ static struct {
     /* what to put into reports of timed calls; 0 and false: leave it */
     int64_t window_ns[WHOS];
     int64_t answer_ns[WHOS]; /* with the next two */
-    int64_t close_ns;        /* of every digest, ... */
-    int64_t late_ns;         /* ... and so much more behind the candidate's calls */
+    int64_t behind_ns;       /* every answer, ... */
+    int64_t late_ns;         /* ... and so much more behind the candidate's */
     double scatter;          /* the candidate's windows are longer by this share, times up to 8^7 */
     double drift;            /* the candidate's windows grow by this share from call to call */
     int64_t jitter_ns;       /* every second null call takes so much longer */
@@ -151,7 +151,8 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
     }
     if (spy.answer_ns[who] > 0) {
         rep->answer_ns = spy.answer_ns[who];
-        rep->close_ns = spy.close_ns + (who == CAND ? spy.late_ns : 0);
+        rep->setup_ns = 0;
+        rep->window_ns = spy.answer_ns[who] + spy.behind_ns + (who == CAND ? spy.late_ns : 0);
     }
     if (who == REF && spy.refused_first > 0) {
         spy.refused_first--;
@@ -598,19 +599,21 @@ static void until_the_answer_is_posted(void **state)
         int64_t late_ns;
         double ratio;
     } list[] = {
-        {true, 0, 1.8 / 0.8},       {true, 5000, 1.8 / 0.8}, {true, 505000, 1.8 / 1.3},
-        {true, -505000, 1.8 / 0.8}, {false, 505000, 1},
+        {true, 0, 1.8 / 0.8},
+        {true, 5000, 1.8 / 0.8},
+        {true, 505000, 1.8 / 1.3},
+        {true, -505000, 1.8 / 0.8},
+        /* it gains nothing */ {false, 505000, 1.8 / 1.305},
     };
     need_torch();
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         struct kg_record r;
         fresh(state);
         worker->config.timing_ahead = list[i].ahead;
-        windows(5000000, 5000000, 1000000);
         spy.answer_ns[REF] = 2000000;
         spy.answer_ns[CAND] = 1000000;
         spy.answer_ns[NUL] = 200000;
-        spy.close_ns = 1000000;
+        spy.behind_ns = 1000000;
         spy.late_ns = list[i].late_ns;
         expect("affine.py", good, "ok", &r);
         assert_true(fabs(r.speedup.ratio - list[i].ratio) < 1e-9);

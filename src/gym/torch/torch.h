@@ -173,9 +173,9 @@ struct kg_torch {
     uint64_t described;     /* descriptions that references were asked for */
     uint64_t spares, taken; /* begun, and of them become a candidate's */
     const struct kg_tinstance
-        *quiet_of;                /* whose quiet set-up, K and error are known (pairs.h), or NULL */
-    double quiet_k_ns;            /* median of null windows while no candidate was there */
-    double quiet_close_ns;        /* and of the digests behind the reference's calls between them */
+        *quiet_of;          /* whose quiet set-up, K and error are known (pairs.h), or NULL */
+    double quiet_k_ns;      /* median of null windows while no candidate was there */
+    double quiet_behind_ns; /* and of what comes behind the reference's answers between them */
     bool quiet_drawn, quiet_self; /* whose inputs, and whose oracle, that error is of */
     double null_half_width;       /* of the null test, as a log ratio; 0: not measured yet */
     struct kg_gpu *gpu;           /* of gpu.h, NULL: none, or not asked yet */

@@ -148,8 +148,8 @@ enum kg_tflow kg_tpairs_nulls(struct kg_tpairs *s, size_t least, struct kg_err *
         struct kg_dj_report rep;
         bool loud;
         flow = kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err);
-        if (flow == KG_TFLOW_ON && s->nclose < KG_TPAIRS_NULLS) {
-            s->close_ns[s->nclose++] = (double)rep.close_ns;
+        if (flow == KG_TFLOW_ON && s->nbehind < KG_TPAIRS_NULLS) {
+            s->behind_ns[s->nbehind++] = (double)kg_tpairs_behind(&rep);
         }
         flow = flow == KG_TFLOW_ON ? kg_tpairs_null_call(s, &loud, err) : flow;
     }
@@ -176,7 +176,7 @@ bool kg_tpairs_knows(const struct kg_worker *w, const struct kg_tinstance *insta
 
 static enum kg_tflow quiet_nulls(struct kg_tpairs *s, struct kg_err *err)
 {
-    s->nnull = s->nclose = 0;
+    s->nnull = s->nbehind = 0;
     enum kg_tflow flow = kg_tpairs_nulls(s, NULLS_QUIET, err);
     if (flow == KG_TFLOW_ON && s->nnull == 0) {
         kg_fail(err, KG_E_HOST, "timing: the device is not quiet: no null call was");
@@ -208,7 +208,7 @@ static enum kg_code learn_quiet(struct kg_tpairs *s, struct kg_err *err)
     double k;
     kg_tpairs_one_core(s);
     s->nnull = 0;
-    t->quiet_close_ns = INFINITY; /* not known yet */
+    t->quiet_behind_ns = INFINITY; /* not known yet */
     enum kg_tflow flow =
         kg_tpairs_take_lease(s, err) == KG_OK ? quiet_k(s, &k, err) : KG_TFLOW_ERROR;
     kg_tpairs_give_lease(s);
@@ -217,8 +217,8 @@ static enum kg_code learn_quiet(struct kg_tpairs *s, struct kg_err *err)
     }
     t->quiet_of = s->instance;
     t->quiet_k_ns = k;
-    t->quiet_close_ns =
-        kg_median(s->close_ns, s->nclose); /* of the last eight, which are settled */
+    /* of the last eight, which are settled */
+    t->quiet_behind_ns = kg_median(s->behind_ns, s->nbehind);
     t->quiet_drawn = s->drawn;
     t->quiet_self = s->self;
     return KG_OK;

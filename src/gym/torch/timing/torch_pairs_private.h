@@ -49,8 +49,8 @@ struct kg_tpairs {
     uint32_t dealt;          /* other laws that were asked since all of them were, a bit each */
     double null_ns[KG_TPAIRS_NULLS];
     size_t nnull;
-    double close_ns[KG_TPAIRS_NULLS]; /* while K is learnt: digests behind the reference's calls */
-    size_t nclose;
+    double behind_ns[KG_TPAIRS_NULLS]; /* the reference's answers, while K is learnt */
+    size_t nbehind;
     int64_t started_ns, born_ns;  /* of the measurement; of the candidate's part in it */
     struct kg_tpairs_result *out; /* of the run under way */
     struct kg_lease lease;
@@ -168,6 +168,8 @@ enum kg_tflow kg_tpairs_ask_later(struct kg_tpairs *s, struct kg_tlater *l, stru
 /* What a timed call took, K included: its window; or, launched ahead, until its answer was posted,
  * and what the digest behind it took too long. */
 int64_t kg_tpairs_time(const struct kg_tpairs *s, const struct kg_dj_report *rep);
+/* What the judge's digest took, from the post of the answer to the end of the window. */
+int64_t kg_tpairs_behind(const struct kg_dj_report *rep);
 /* Times and K of the pairs so far (one at least), for the next two. */
 void kg_tpairs_sum_up(struct kg_tpairs *s);
 bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out); /* of the pairs so far */

@@ -17,6 +17,11 @@ static double after_k(int64_t ns, double k)
     return (double)ns > k ? (double)ns - k : 1.0;
 }
 
+int64_t kg_tpairs_behind(const struct kg_dj_report *rep)
+{
+    return rep->window_ns - rep->setup_ns - rep->answer_ns;
+}
+
 /* The device posts an answer that was launched ahead, when it is done with all that the call has
  * launched there. The digest behind it adds nothing but its own error then, several microseconds
  * from one measurement to the next. What ends after the post, on another stream or since a runner
@@ -26,7 +31,7 @@ int64_t kg_tpairs_time(const struct kg_tpairs *s, const struct kg_dj_report *rep
     if (!kg_tpairs_ahead(s)) {
         return rep->window_ns;
     }
-    double late = (double)(rep->close_ns - SLACK) - kg_torch_of(s->w)->quiet_close_ns;
+    double late = (double)(kg_tpairs_behind(rep) - SLACK) - kg_torch_of(s->w)->quiet_behind_ns;
     return rep->answer_ns + (late > 0 ? (int64_t)late : 0);
 }
 
