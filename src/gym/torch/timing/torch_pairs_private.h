@@ -168,7 +168,7 @@ enum kg_tflow kg_tpairs_ask_later(struct kg_tpairs *s, struct kg_tlater *l, stru
 /* What a timed call took, K included: its window; or, launched ahead, until its answer was posted,
  * and what the digest behind it took too long. */
 int64_t kg_tpairs_time(const struct kg_tpairs *s, const struct kg_dj_report *rep);
-/* What the judge's digest took, from the post of the answer to the end of the window. */
+/* What the judge does in a window: its set-up, and all from the post of the answer to the end. */
 int64_t kg_tpairs_behind(const struct kg_dj_report *rep);
 /* Times and K of the pairs so far (one at least), for the next two. */
 void kg_tpairs_sum_up(struct kg_tpairs *s);

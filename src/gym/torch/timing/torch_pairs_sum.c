@@ -19,13 +19,14 @@ static double after_k(int64_t ns, double k)
 
 int64_t kg_tpairs_behind(const struct kg_dj_report *rep)
 {
-    return rep->window_ns - rep->setup_ns - rep->answer_ns;
+    return rep->window_ns - rep->answer_ns;
 }
 
 /* The device posts an answer that was launched ahead, when it is done with all that the call has
  * launched there. The digest behind it adds nothing but its own error then, several microseconds
  * from one measurement to the next. What ends after the post, on another stream or since a runner
- * has posted early, makes the digest longer, and is charged: SLACK is for nothing at most. */
+ * has posted early, makes the digest longer, and is charged: SLACK is free at most.
+ * What began before the release makes the set-up longer, and is charged in the same way. */
 int64_t kg_tpairs_time(const struct kg_tpairs *s, const struct kg_dj_report *rep)
 {
     if (!kg_tpairs_ahead(s)) {
