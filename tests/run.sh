@@ -32,7 +32,7 @@
 #   TEST_LANES=N       light programs at once (default: one on each CPU, four at most), half as many more if sanitized
 #   TEST_UNTIL=SECONDS begin no program after this time (of `date +%s`): those that are left are named, and each counts
 #                      as one skipped test. What failed is run again all the same. Of sanitized ones the longest are left:
-#                      slow ones come after others like them, and light ones run from the list's end.
+#                      of those that are not light the slow ones come last, and light ones run from the list's end.
 #   TEST_TALLY=FILE    append the counts of this run to FILE
 #   TEST_DEV=FOLDER    look for devices there, not in /dev (for the test of this script)
 #   TEST_LIST=FILE     read this list, not tests/programs.txt (for the test of this script)

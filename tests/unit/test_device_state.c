@@ -218,6 +218,9 @@ static void a_device_that_is_busy_at_the_end_is_loud(void **state)
             candidate_is_loud(clock == 1 && slow_us > 1000);
             assert_true(rep.report.close_ns >= slow_us * 1000 &&
                         rep.report.window_ns >= rep.report.close_ns);
+            assert_true(rep.report.answer_ns > 0);
+            assert_true(rep.report.setup_ns + rep.report.answer_ns + rep.report.close_ns <=
+                        rep.report.window_ns);
             assert_true(rep.report.setup_ns < 100000000);
             untimed_is_quiet();
         }

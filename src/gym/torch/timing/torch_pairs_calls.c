@@ -9,7 +9,7 @@
 #include "gym/torch/timing/torch_pairs_private.h"
 
 #define CASE KG_TORCH_TIMING_ID
-/* With fewer null calls the least number of them would need calls of the reference of its own. */
+/* With fewer null calls the reference is called more often, only to reach their least number. */
 #define NULL_ONE_IN 3
 
 /* --- calls --- */
@@ -32,14 +32,14 @@ bool kg_tpairs_ahead(const struct kg_tpairs *s)
 struct kg_dj_call kg_tpairs_call_of(const struct kg_tpairs *s, int port, enum kg_tcommand command)
 {
     bool first = s->cand && port == s->cand->port && s->out && s->out->calls <= 1;
-    return (struct kg_dj_call){.port = port,
-                               .id = CASE,
-                               .command = command,
-                               .flags = KG_TF_BIND | (kg_tpairs_ahead(s) ? KG_TF_AHEAD : 0) |
-                                        (s->instance->desc.random ? KG_TF_DRAWS : 0),
-                               .seed = s->seed,
-                               .deadline_ns = kg_clock_ns() + s->opt.call_ns +
-                                              (first ? s->opt.first_call_ns : 0)};
+    uint32_t ahead = kg_tpairs_ahead(s) ? KG_TF_AHEAD : 0;
+    return (struct kg_dj_call){
+        .port = port,
+        .id = CASE,
+        .command = command,
+        .flags = KG_TF_BIND | ahead | (s->instance->desc.random ? KG_TF_DRAWS : 0),
+        .seed = s->seed,
+        .deadline_ns = kg_clock_ns() + s->opt.call_ns + (first ? s->opt.first_call_ns : 0)};
 }
 
 enum kg_tflow kg_tpairs_ask_reference(struct kg_tpairs *s, const struct kg_dj_call *c,

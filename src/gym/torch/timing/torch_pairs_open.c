@@ -148,7 +148,7 @@ enum kg_tflow kg_tpairs_nulls(struct kg_tpairs *s, size_t least, struct kg_err *
         struct kg_dj_report rep;
         bool loud;
         flow = kg_tpairs_reference(s, KG_DJ_FLOAT, &rep, err);
-        if (flow == KG_TFLOW_ON && s->nbehind < KG_TPAIRS_NULLS) {
+        if (flow == KG_TFLOW_ON && s->nbehind < KG_TPAIRS_BEHIND) {
             s->behind_ns[s->nbehind++] = (double)kg_tpairs_behind(&rep);
         }
         flow = flow == KG_TFLOW_ON ? kg_tpairs_null_call(s, &loud, err) : flow;

@@ -19,6 +19,9 @@ enum kg_tflow {
     KG_TFLOW_ERROR,   /* *err */
 };
 
+#define KG_TPAIRS_BEHIND 16 /* calls that tell how long the rest of a window is on a quiet device  \
+                             */
+
 /* A timed call that the oracle will be asked about once the device is others' again. */
 struct kg_tlater {
     bool there;
@@ -49,7 +52,7 @@ struct kg_tpairs {
     uint32_t dealt;          /* other laws that were asked since all of them were, a bit each */
     double null_ns[KG_TPAIRS_NULLS];
     size_t nnull;
-    double behind_ns[KG_TPAIRS_NULLS]; /* the reference's answers, while K is learnt */
+    double behind_ns[KG_TPAIRS_BEHIND]; /* of the reference's calls, while K is learnt */
     size_t nbehind;
     int64_t started_ns, born_ns;  /* of the measurement; of the candidate's part in it */
     struct kg_tpairs_result *out; /* of the run under way */
@@ -165,10 +168,10 @@ enum kg_tflow kg_tpairs_for_later(struct kg_tpairs *s, const struct kg_dj_report
 enum kg_tflow kg_tpairs_ask_later(struct kg_tpairs *s, struct kg_tlater *l, struct kg_err *err);
 
 /* --- pairs_sum.c --- */
-/* What a timed call took, K included: its window; or, launched ahead, until its answer was posted,
- * and what the digest behind it took too long. */
+/* What a timed call took, K included: its window; or, launched ahead, from the release to the post
+ * of its answer, and what the rest of the window took longer than usual. */
 int64_t kg_tpairs_time(const struct kg_tpairs *s, const struct kg_dj_report *rep);
-/* What the judge does in a window: its set-up, and all from the post of the answer to the end. */
+/* The rest of a window: the judge's set-up before the release, and all behind the post. */
 int64_t kg_tpairs_behind(const struct kg_dj_report *rep);
 /* Times and K of the pairs so far (one at least), for the next two. */
 void kg_tpairs_sum_up(struct kg_tpairs *s);

@@ -4,7 +4,7 @@
 
 #include "gym/torch/timing/torch_pairs_private.h"
 
-#define SLACK  5000 /* ns. Digests differ by 3 us from one measurement to the next */
+#define SLACK  5000 /* ns by which the rest of a window may be longer */
 #define PART   10   /* pairs of one part of the interval, for trimmed means */
 #define QUAD   4    /* balanced: two pairs of each order */
 #define TWO    2    /* of a quad's, one of each order */
@@ -22,11 +22,10 @@ int64_t kg_tpairs_behind(const struct kg_dj_report *rep)
     return rep->window_ns - rep->answer_ns;
 }
 
-/* The device posts an answer that was launched ahead, when it is done with all that the call has
- * launched there. The digest behind it adds nothing but its own error then, several microseconds
- * from one measurement to the next. What ends after the post, on another stream or since a runner
- * has posted early, makes the digest longer, and is charged: SLACK is free at most.
- * What began before the release makes the set-up longer, and is charged in the same way. */
+/* The device posts the answer of a call that was launched ahead, once all that the call has put on
+ * its stream is done. The rest of the window only adds an error of its own. Work that ends after
+ * the post makes the digest longer, and work that begins before the release makes the set-up
+ * longer. Both are charged, but for SLACK. */
 int64_t kg_tpairs_time(const struct kg_tpairs *s, const struct kg_dj_report *rep)
 {
     if (!kg_tpairs_ahead(s)) {
