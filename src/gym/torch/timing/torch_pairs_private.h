@@ -19,8 +19,9 @@ enum kg_tflow {
     KG_TFLOW_ERROR,   /* *err */
 };
 
-#define KG_TPAIRS_BEHIND 16 /* calls that tell how long the rest of a window is on a quiet device  \
-                             */
+#define KG_TPAIRS_BEHIND                                                                           \
+    16 /* calls that tell how long the rest of a window is on a quiet device                       \
+        */
 
 /* A timed call that the oracle will be asked about once the device is others' again. */
 struct kg_tlater {
