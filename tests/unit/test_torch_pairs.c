@@ -71,19 +71,21 @@ static struct {
     /* what to put into reports of timed calls; 0 and false: leave it */
     int64_t window_ns[WHOS];
     int64_t answer_ns[WHOS]; /* with the next two */
-    int64_t behind_ns;       /* every answer, ... */
-    int64_t late_ns;         /* ... and so much more behind the candidate's, ... */
-    bool early;              /* ... or before its release */
-    double scatter;          /* the candidate's windows are longer by this share, times up to 8^7 */
-    double drift;            /* the candidate's windows grow by this share from call to call */
-    int64_t jitter_ns;       /* every second null call takes so much longer */
-    int64_t raised_ns;       /* and each once the candidate is there */
-    int loud_from;           /* number of the candidate's call from which it is loud; 0: never */
-    int loud_calls;          /* for so many calls */
-    bool loud_often;         /* of those every second one */
-    int idle_nulls;          /* the first null calls, which take 0.15 ms more */
-    bool canary_loud;        /* null calls are loud once the candidate has been ... */
-    bool ref_loud;           /* ... or the reference's */
+    int64_t own_ns[WHOS];    /* of an empty call in the process of a side */
+    bool own_loud;
+    int64_t behind_ns; /* every answer, ... */
+    int64_t late_ns;   /* ... and so much more behind the candidate's, ... */
+    bool early;        /* ... or before its release */
+    double scatter;    /* the candidate's windows are longer by this share, times up to 8^7 */
+    double drift;      /* the candidate's windows grow by this share from call to call */
+    int64_t jitter_ns; /* every second null call takes so much longer */
+    int64_t raised_ns; /* and each once the candidate is there */
+    int loud_from;     /* number of the candidate's call from which it is loud; 0: never */
+    int loud_calls;    /* for so many calls */
+    bool loud_often;   /* of those every second one */
+    int idle_nulls;    /* the first null calls, which take 0.15 ms more */
+    bool canary_loud;  /* null calls are loud once the candidate has been ... */
+    bool ref_loud;     /* ... or the reference's */
     int late_at, hit_at, modified_at; /* number of the candidate's call that is seen to */
     int short_at; /* number of the candidate's call before which the judge lacks this, once */
     const char *lacking;
@@ -101,6 +103,8 @@ static struct {
     int oracle_last; /* calls in double since the candidate's last */
     int nulls_alone; /* null calls once the candidate is there, the device its alone */
     int quiet;       /* null calls before that */
+    int owns[WHOS];  /* empty calls in the process of a side, */
+    int owns_late;   /* and of them into a candidate's memory, or once it had had a command */
     int drawn;       /* inputs so far */
     uint64_t seed[2], draw_seed, drawn_seed;
     int leaked; /* calls that would tell a candidate how its inputs were drawn */
@@ -117,6 +121,13 @@ static enum who who_is(int port)
 
 static void count(enum who who, const struct kg_dj_call *c)
 {
+    const struct kg_tinstance *published = &kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED];
+    if (who != NUL && c->command == KG_TC_NULL) {
+        spy.owns[who]++;
+        spy.owns_late += who == CAND && (spy.states[CAND] + spy.calls[CAND] + spy.other > 0 ||
+                                         c->lent != 1 + published->ref.port);
+        return;
+    }
     bool call = c->command == KG_TC_CALL && !(c->flags & KG_TF_WIDE);
     spy.states[who] += c->command == KG_TC_STATE;
     if (c->command == KG_TC_DRAW) {
@@ -145,6 +156,11 @@ static void count(enum who who, const struct kg_dj_call *c)
 static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report *rep)
 {
     if (!c->timed || rep->status != KG_DJ_ANSWERED) {
+        return;
+    }
+    if (who != NUL && c->command == KG_TC_NULL) {
+        rep->answer_ns = spy.own_ns[who] > 0 ? spy.own_ns[who] : rep->answer_ns;
+        rep->loud = spy.own_loud && who == CAND;
         return;
     }
     if (spy.window_ns[who] > 0) {
@@ -612,13 +628,55 @@ static void until_the_answer_is_posted(void **state)
         worker->config.timing_ahead = list[i].ahead;
         spy.answer_ns[REF] = 2000000;
         spy.answer_ns[CAND] = 1000000;
-        spy.answer_ns[NUL] = 200000;
+        spy.answer_ns[NUL] = spy.own_ns[REF] = spy.own_ns[CAND] = 200000;
         spy.behind_ns = 1000000;
         spy.late_ns = list[i].late_ns;
         spy.early = list[i].early;
         expect("affine.py", good, "ok", &r);
         assert_true(fabs(r.speedup.ratio - list[i].ratio) < 1e-9);
         assert_int_equal(r.timing.overhead_ns, list[i].ahead ? 200000 : 1200000);
+        kg_record_deinit(&r);
+    }
+    worker->config.timing_ahead = false;
+}
+
+/* K of each side is that of its own process, asked before there is any code of the candidate. */
+static void k_of_each_process(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ref_ns, cand_ns;
+        bool ahead, loud;
+        double ratio;
+    } list[] = {
+        {202000, 199000, true, false, 1.798 / 0.801},
+        {200000, 202000, true, false, 1.8 / 0.798},
+        {200000, 299000, true, false, 1.8 / 0.796}, /* processes do not differ by so much */
+        {202000, 101000, true, false, 1.798 / 0.802},
+        {202000, 199000, true, true, 1.81 / 0.81}, /* not known: the null runner's */
+        {202000, 199000, false, false, 1.81 / 0.81},
+    };
+    need_torch();
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct kg_record r;
+        fresh(state);
+        worker->config.timing_ahead = list[i].ahead;
+        spy.answer_ns[REF] = 2000000;
+        spy.answer_ns[CAND] = 1000000;
+        spy.answer_ns[NUL] = 190000;
+        spy.own_ns[REF] = list[i].ref_ns;
+        spy.own_ns[CAND] = list[i].cand_ns;
+        spy.own_loud = list[i].loud;
+        expect("affine.py", good, "ok", &r);
+        bool known = list[i].ahead && !list[i].loud;
+        assert_true(fabs(r.speedup.ratio - list[i].ratio) < 1e-9);
+        assert_int_equal(r.timing.overhead_ns, known ? list[i].ref_ns : 190000);
+        const json_t *pairs = evidence(&r, "pairs");
+        assert_int_equal(json_object_get(pairs, "overhead_candidate_ns") != NULL, known);
+        assert_true(!known || number(pairs, "overhead_candidate_ns") == (double)list[i].cand_ns);
+        assert_int_equal(spy.owns[CAND] > 0, list[i].ahead);
+        assert_int_equal(spy.owns[REF], spy.owns[CAND]);
+        assert_int_equal(spy.owns_late, 0);
         kg_record_deinit(&r);
     }
     worker->config.timing_ahead = false;
@@ -1457,6 +1515,7 @@ int main(void)
         TEST(other_problems),
         TEST(launched_ahead),
         TEST(until_the_answer_is_posted),
+        TEST(k_of_each_process),
         TEST(without_double),
         TEST(the_estimate),
         TEST(calibrated),

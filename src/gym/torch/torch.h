@@ -43,6 +43,7 @@ struct kg_trunner {
     int port;
     uint64_t in_bytes, out_bytes; /* of its regions, as they were asked for */
     int64_t verified;             /* right answers that it gave at the published shape, untimed */
+    double own_ns;                /* of an empty call that was launched ahead; 0: not known */
     char source[320];             /* its own file, which goes with it; "": another's */
     bool up;
     bool stopped; /* runner holds exit and output of one that was stopped */

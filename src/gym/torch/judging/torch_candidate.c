@@ -9,6 +9,7 @@
 #include "gym/torch/judging/instance.h"
 #include "gym/torch/judging/left_by_calls.h"
 #include "gym/torch/judging/outcome.h"
+#include "gym/torch/judging/own_k.h"
 #include "gym/torch/judging/precision.h"
 #include "gym/torch/judging/state_parts.h"
 #include "gym/torch/judging/torch_replay.h"
@@ -135,6 +136,15 @@ enum kg_stage_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum k
     return step;
 }
 
+/* The candidate's deadline does not run meanwhile. */
+static enum kg_code own_k(struct kg_evaluation *e, struct kg_tinstance *s, struct kg_err *err)
+{
+    int64_t since = kg_clock_ns();
+    enum kg_code code = kg_town_k_learn(e->w, s, &kg_torch_run_of(e)->cand, err);
+    kg_evaluation_excuse(e, since);
+    return code;
+}
+
 static enum kg_stage_result bring_up(struct kg_evaluation *e, struct kg_tinstance *s,
                                      enum kg_stage stage, struct kg_err *err)
 {
@@ -143,7 +153,8 @@ static enum kg_stage_result bring_up(struct kg_evaluation *e, struct kg_tinstanc
     uint64_t in, out;
     kg_tinstance_regions(w, s, false, &in, &out);
     if (kg_tspare_take(w, run->interpret, e->code, e->code_len, in, out, &run->cand, err) !=
-        KG_OK) {
+            KG_OK ||
+        own_k(e, s, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
     kg_tbuilds_restore(e);

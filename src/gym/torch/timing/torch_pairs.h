@@ -81,6 +81,7 @@ struct kg_tpairs_result {
     int64_t candidate_trimmed_ns, reference_trimmed_ns;
     int64_t overhead_ns, k_p10_ns, k_p90_ns; /* K; spread of the null windows */
     int64_t k_lease_ns, k_quiet_ns;          /* their median; that before any candidate was there */
+    int64_t k_reference_ns, k_candidate_ns;  /* of either side's own process; 0: not known */
     double cv;                               /* of the candidate's times after K */
     int64_t warmups;         /* verified calls at this shape before the first pair */
     int64_t calls, verified; /* of the candidate's process */

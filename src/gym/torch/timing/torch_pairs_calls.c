@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "gym/torch/judging/cases.h"
 #include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/own_k.h"
 #include "gym/torch/judging/reference.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
@@ -21,12 +22,10 @@ static enum kg_code run(struct kg_tpairs *s, const struct kg_dj_call *c, struct 
     return (t->test.run ? t->test.run : kg_dj_run)(&t->judge, c, rep, err);
 }
 
-/* All calls of a process alike, and those that tell K. Not where the seed comes with the release,
- * nor where each call is the first one on its state, which waits for its own end. */
+/* All calls of a process alike, and those that tell K. */
 bool kg_tpairs_ahead(const struct kg_tpairs *s)
 {
-    const struct kg_task_desc *d = &s->instance->desc;
-    return s->opt.ahead && !d->random && !d->updates_state;
+    return s->opt.ahead && kg_tahead_may(&s->instance->desc);
 }
 
 struct kg_dj_call kg_tpairs_call_of(const struct kg_tpairs *s, int port, enum kg_tcommand command)
@@ -377,7 +376,8 @@ enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, struct kg
         return flow;
     }
     if (pair) {
-        *pair = (struct kg_pair){kg_tpairs_time(s, &ref), kg_tpairs_time(s, &cand), cand_first};
+        *pair = (struct kg_pair){kg_tpairs_time(s, &ref), kg_tpairs_candidate_time(s, &cand),
+                                 cand_first};
     }
     if (ref.loud || cand.loud) {
         s->out->setup_ns = ref.loud ? ref.setup_ns : cand.setup_ns;

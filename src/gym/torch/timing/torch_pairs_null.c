@@ -1,6 +1,7 @@
 /* The null test: the reference against itself, what a device can resolve. */
 #include "base/clock.h"
 #include "gym/torch/judging/instance.h"
+#include "gym/torch/judging/own_k.h"
 #include "gym/torch/judging/reference.h"
 #include "gym/torch/judging/state_parts.h"
 #include "gym/torch/runner/torch_runner.h"
@@ -33,7 +34,8 @@ static enum kg_code start(struct kg_worker *w, struct kg_tinstance *instance,
     struct kg_dj_report rep;
     int64_t ns = opt->call_ns + opt->first_call_ns;
     kg_tinstance_regions(w, instance, true, &in, &out);
-    if (kg_trunner_start(w, false, kg_torch_of(w)->problem_file, in, out, side, err) != KG_OK) {
+    if (kg_trunner_start(w, false, kg_torch_of(w)->problem_file, in, out, side, err) != KG_OK ||
+        kg_town_k_learn(w, instance, side, err) != KG_OK) {
         return err->code;
     }
     json_t *load =

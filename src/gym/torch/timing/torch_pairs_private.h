@@ -172,6 +172,8 @@ enum kg_tflow kg_tpairs_ask_later(struct kg_tpairs *s, struct kg_tlater *l, stru
 /* What a timed call took, K included: its window; or, launched ahead, from the release to the post
  * of its answer, and what the rest of the window took longer than usual. */
 int64_t kg_tpairs_time(const struct kg_tpairs *s, const struct kg_dj_report *rep);
+/* The same of the candidate, as if K of its process were that of the reference's. */
+int64_t kg_tpairs_candidate_time(const struct kg_tpairs *s, const struct kg_dj_report *rep);
 /* The rest of a window: the judge's set-up before the release, and all behind the post. */
 int64_t kg_tpairs_behind(const struct kg_dj_report *rep);
 /* Times and K of the pairs so far (one at least), for the next two. */

@@ -4,13 +4,14 @@
 
 #include "gym/torch/timing/torch_pairs_private.h"
 
-#define SLACK  5000 /* ns by which the rest of a window may be longer */
-#define PART   10   /* pairs of one part of the interval, for trimmed means */
-#define QUAD   4    /* balanced: two pairs of each order */
-#define TWO    2    /* of a quad's, one of each order */
-#define PARTS  3    /* fewer say nothing about spread: smaller parts then */
-#define ENDS   0.2  /* twos at each end that the interval draws in: what disturbs is brief */
-#define MEDIAN 1.15 /* a median of all pairs errs so much more than a trimmed mean */
+#define SLACK    5000 /* ns by which the rest of a window may be longer */
+#define OWN_MOST 4000 /* ns by which K of the two sides may differ */
+#define PART     10   /* pairs of one part of the interval, for trimmed means */
+#define QUAD     4    /* balanced: two pairs of each order */
+#define TWO      2    /* of a quad's, one of each order */
+#define PARTS    3    /* fewer say nothing about spread: smaller parts then */
+#define ENDS     0.2  /* twos at each end that the interval draws in: what disturbs is brief */
+#define MEDIAN   1.15 /* a median of all pairs errs so much more than a trimmed mean */
 
 static double after_k(int64_t ns, double k)
 {
@@ -35,11 +36,24 @@ int64_t kg_tpairs_time(const struct kg_tpairs *s, const struct kg_dj_report *rep
     return rep->answer_ns + (late > 0 ? (int64_t)late : 0);
 }
 
+/* K of either side's process: from calls in turn, before any code of the candidate was there. */
+static bool own_known(const struct kg_tpairs *s)
+{
+    return kg_tpairs_ahead(s) && s->instance->ref.own_ns > 0 && s->cand->own_ns > 0;
+}
+
+int64_t kg_tpairs_candidate_time(const struct kg_tpairs *s, const struct kg_dj_report *rep)
+{
+    double more = own_known(s) ? s->cand->own_ns - s->instance->ref.own_ns : 0;
+    return kg_tpairs_time(s, rep) - (int64_t)fmax(-OWN_MOST, fmin(OWN_MOST, more));
+}
+
 /* Never more than it was before the candidate was there: what it does beside null calls would be
  * taken off its own time. */
 static double overhead(const struct kg_tpairs *s)
 {
-    return floor(fmin(kg_median(s->null_ns, s->nnull), kg_torch_of(s->w)->quiet_k_ns));
+    double k = fmin(kg_median(s->null_ns, s->nnull), kg_torch_of(s->w)->quiet_k_ns);
+    return floor(own_known(s) ? s->instance->ref.own_ns : k);
 }
 
 /* One side's times after K, of pairs from..to. */
@@ -144,6 +158,8 @@ void kg_tpairs_sum_up(struct kg_tpairs *s)
     r->k_quiet_ns = (int64_t)kg_torch_of(s->w)->quiet_k_ns;
     r->k_p10_ns = (int64_t)kg_quantile(s->null_ns, s->nnull, 0.1);
     r->k_p90_ns = (int64_t)kg_quantile(s->null_ns, s->nnull, 0.9);
+    r->k_reference_ns = own_known(s) ? (int64_t)s->instance->ref.own_ns : 0;
+    r->k_candidate_ns = own_known(s) ? (int64_t)s->cand->own_ns : 0;
     r->nulls = (int64_t)s->nnull;
     times_of(r, k, false, 0, r->n, t);
     r->reference_ns = (int64_t)kg_median(t, r->n);

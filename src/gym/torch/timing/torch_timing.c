@@ -72,18 +72,21 @@ static void record_times(struct kg_evaluation *e, const struct kg_tpairs_result 
     r->speedup.lo = res->ratio.lo;
     r->speedup.hi = res->ratio.hi;
     r->speedup.pairs = res->ratio.pairs;
-    kg_record_evidence(
-        r, "pairs",
-        json_pack("{s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-                  "calls", (json_int_t)res->calls, "verified", (json_int_t)res->verified,
-                  "verified_before", (json_int_t)kg_torch_run_of(e)->cand.verified, "with_oracle",
-                  (json_int_t)res->oracle_checked, "repeated", res->repeated, "others", res->others,
-                  "refused", res->refused, "nulls", (json_int_t)res->nulls, "overhead_lease_ns",
-                  (json_int_t)res->k_lease_ns, "overhead_quiet_ns", (json_int_t)res->k_quiet_ns,
-                  "overhead_p10_ns", (json_int_t)res->k_p10_ns, "overhead_p90_ns",
-                  (json_int_t)res->k_p90_ns, "alive_ns", (json_int_t)res->alive_ns,
-                  "worked_between_ns", (json_int_t)res->worked_between_ns, "stops",
-                  (json_int_t)res->stops));
+    json_t *pairs = json_pack(
+        "{s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "calls",
+        (json_int_t)res->calls, "verified", (json_int_t)res->verified, "verified_before",
+        (json_int_t)kg_torch_run_of(e)->cand.verified, "with_oracle",
+        (json_int_t)res->oracle_checked, "repeated", res->repeated, "others", res->others,
+        "refused", res->refused, "nulls", (json_int_t)res->nulls, "overhead_lease_ns",
+        (json_int_t)res->k_lease_ns, "overhead_quiet_ns", (json_int_t)res->k_quiet_ns,
+        "overhead_p10_ns", (json_int_t)res->k_p10_ns, "overhead_p90_ns", (json_int_t)res->k_p90_ns,
+        "alive_ns", (json_int_t)res->alive_ns, "worked_between_ns",
+        (json_int_t)res->worked_between_ns, "stops", (json_int_t)res->stops);
+    if (res->k_candidate_ns > 0) {
+        json_object_set_new(pairs, "overhead_reference_ns", json_integer(res->k_reference_ns));
+        json_object_set_new(pairs, "overhead_candidate_ns", json_integer(res->k_candidate_ns));
+    }
+    kg_record_evidence(r, "pairs", pairs);
 }
 
 static void not_measured(struct kg_evaluation *e, const char *why)
