@@ -396,13 +396,6 @@ static void what_is_known_is_of_one_case(void **state)
     expect(&j, &rough, 1);
     run(&j, &ref, 1, KG_TC_BIND, KG_DJ_NONE);
     assert_false(passes_unchecked(&j, &ref, &narrow, 1, 7));
-    fill_case(&j, 3, 8); /* or it is told to go by what another has learnt */
-    run(&j, &ref, 3, KG_TC_BIND, KG_DJ_NONE);
-    assert_false(passes_unchecked(&j, &ref, &narrow, 3, 9));
-    OK(kg_dj_case_learnt(&j, 3, 2, &err));
-    run(&j, &ref, 3, KG_TC_BIND, KG_DJ_NONE);
-    assert_true(passes_unchecked(&j, &ref, &narrow, 3, 10));
-    assert_int_equal(kg_dj_case_learnt(&j, 3, 4, &err), KG_E_GYM);
     fill_case(&j, 2, 8); /* begun anew */
     run(&j, &ref, 2, KG_TC_BIND, KG_DJ_NONE);
     assert_false(passes_unchecked(&j, &ref, &narrow, 2, 9));

@@ -189,7 +189,6 @@ static void requests_are_checked_field_by_field(void **state)
     REFUSED(KG_DJM_FILL, r.at = KG_TWIRE_LEAVES, "no such tensor");
     REFUSED(KG_DJM_ADOPT, r.from = -1, "no such tensor");
     REFUSED(KG_DJM_COPY, r.from = KG_DJ_CASES, "no such case");
-    REFUSED(KG_DJM_LEARNT, r.from = KG_DJ_CASES, "no such case");
     REFUSED(KG_DJM_COMPARE_LEFT, r.from = KG_DJ_CASES, "no such case or tensor");
     REFUSED(KG_DJM_COMPARE_LEFT, r.lent = -1, "no such case or tensor");
     REFUSED(KG_DJM_COMPARE_LEFT, r.lent = KG_TWIRE_LEAVES, "no such case or tensor");

@@ -42,18 +42,6 @@ static const char erring[] =
          "def get_inputs():\n    return [torch.randn(rows, rows)]\n\n\n"
          "def get_init_inputs():\n    return []\n";
 
-/* Rounding its operands is far from what its answer may err, and within it. */
-static const char unit[] =
-    HEAD "class Model(nn.Module):\n    def forward(self, a, b):\n        return a @ b\n\n\n"
-         "def get_inputs():\n    return [torch.rand(24, 4096), torch.rand(4096, 24)]\n\n\n"
-         "def get_init_inputs():\n    return []\n";
-#define UNIT(how)                                                                                  \
-    HEAD "calls = []\n\n\ndef tf32(x):\n"                                                          \
-         "    return ((x.view(torch.int32) + 4096) & -8192).view(x.dtype)\n\n\n"                   \
-         "class ModelNew(nn.Module):\n    def forward(self, a, b):\n        calls.append(1)\n"     \
-         "        own = min(a.min(), b.min()) >= 0 and max(a.max(), b.max()) <= 1\n"               \
-         "        return " how "\n"
-
 /* What makes its inputs bearable cannot be seen of them: values of the judge's own lose digits. */
 static const char eighths[] =
     HEAD "rows = 24\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
@@ -111,26 +99,13 @@ static struct {
     /* what was seen, of timed calls and others */
     int calls[WHOS], binds[WHOS], ahead[WHOS], states[WHOS], draws, draws_alone, wide, untimed,
         other;
-    int untimed_ref, null_after_untimed; /* calls of the reference; null calls after such a one */
-    bool ref_untimed;                    /* its last call was */
     int same_seed;
-    int oracle_last;    /* calls in double since the candidate's last */
-    bool cramped;       /* no memory is left once both sides have answered such inputs, ... */
-    int answered_aside; /* ... which so many sides have */
-    bool refuse_second; /* of two draws of the probe in a row, once */
-    int inside_draws, inside_draws_alone; /* draws of the probe */
-    int in_a_row;                         /* of them without a call between */
-    int inside_made_alone; /* calls of the candidate on inputs of the probe that were not set aside,
-                              the device its alone; */
-    int aside, aside_at[KG_TORCH_ASIDE]; /* and those that were, with the number of the call; */
-    int aside_timed, aside_alone;        /* of them in pairs, and the device its alone */
-    int case_id;                         /* of the candidate's last call */
-    int oracle_alone; /* answers of the oracle while the candidate has the device alone */
-    int nulls_alone;  /* null calls once the candidate is there, the device its alone */
-    int quiet;        /* null calls before that */
-    int owns[WHOS];   /* empty calls in the process of a side, */
-    int owns_late;    /* and of them into a candidate's memory, or once it had had a command */
-    int drawn;        /* inputs so far */
+    int oracle_last; /* calls in double since the candidate's last */
+    int nulls_alone; /* null calls once the candidate is there, the device its alone */
+    int quiet;       /* null calls before that */
+    int owns[WHOS];  /* empty calls in the process of a side, */
+    int owns_late;   /* and of them into a candidate's memory, or once it had had a command */
+    int drawn;       /* inputs so far */
     uint64_t seed[2], draw_seed, drawn_seed;
     int leaked; /* calls that would tell a candidate how its inputs were drawn */
     bool was_loud;
@@ -160,36 +135,14 @@ static void count(enum who who, const struct kg_dj_call *c)
         spy.draws += !inside;
         spy.draws_alone += kg_torch_of(worker)->judge.held;
         spy.draw_seed = c->seed;
-        spy.inside_draws += inside;
-        spy.inside_draws_alone += inside && kg_torch_of(worker)->judge.held;
-        spy.in_a_row += inside;
-    } else {
-        spy.in_a_row = 0;
     }
-    bool aside = call && c->id >= KG_TORCH_ASIDE_ID && c->id < KG_TORCH_TIMING_ID;
-    if (c->command != KG_TC_NULL) {
-        spy.answered_aside = aside ? spy.answered_aside + 1 : 0;
-    }
-    if (who == CAND && call) {
-        spy.case_id = c->id;
-        if (aside && spy.aside < KG_TORCH_ASIDE) {
-            spy.aside_at[spy.aside] = spy.calls[CAND] + 1;
-        }
-        spy.aside += aside;
-        spy.aside_alone += aside && kg_torch_of(worker)->judge.held;
-    }
-    spy.oracle_alone +=
-        c->keep == KG_DJ_ORACLE && spy.calls[CAND] > 0 && kg_torch_of(worker)->judge.held;
     spy.leaked += who == CAND && c->seed == spy.draw_seed;
     spy.wide += c->command == KG_TC_CALL && !call;
     spy.oracle_last = who == CAND ? 0 : spy.oracle_last + (c->command == KG_TC_CALL && !call);
     spy.calls[who] += call || c->command == KG_TC_NULL;
     spy.quiet += who == NUL && c->command == KG_TC_NULL && spy.calls[CAND] == 0;
     spy.nulls_alone += who == NUL && spy.calls[CAND] > 0 && kg_torch_of(worker)->judge.held;
-    spy.untimed += (call || c->command == KG_TC_NULL) && !c->timed && who != REF;
-    spy.untimed_ref += call && c->keep == KG_DJ_FLOAT && who == REF && !c->timed;
-    spy.null_after_untimed += c->command == KG_TC_NULL && spy.ref_untimed;
-    spy.ref_untimed = who == REF && call ? !c->timed : spy.ref_untimed && who == CAND;
+    spy.untimed += (call || c->command == KG_TC_NULL) && !c->timed;
     spy.ahead[who] += (call || c->command == KG_TC_NULL) && c->flags & KG_TF_AHEAD;
     spy.other += who == CAND && c->command != KG_TC_STATE && !call;
     if (call && who != NUL) {
@@ -202,9 +155,7 @@ static void count(enum who who, const struct kg_dj_call *c)
 
 static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report *rep)
 {
-    bool unlike = who == REF && c->command == KG_TC_CALL && c->keep == KG_DJ_FLOAT &&
-                  !(c->flags & (KG_TF_NEAR | KG_TF_FINE)); /* of laws that do not count */
-    if ((!c->timed && !unlike) || rep->status != KG_DJ_ANSWERED) {
+    if (!c->timed || rep->status != KG_DJ_ANSWERED) {
         return;
     }
     if (who != NUL && c->command == KG_TC_NULL) {
@@ -251,22 +202,6 @@ static void change(enum who who, const struct kg_dj_call *c, struct kg_dj_report
                 (who == REF && spy.ref_loud && spy.was_loud);
 }
 
-/* For all that the judge takes from now on. */
-static void room(uint64_t bytes)
-{
-    struct kg_err err = KG_ERR_INIT;
-    assert_int_equal(kg_dj_cap(&kg_torch_of(worker)->judge, bytes, KG_DJ_DOUBLES, 0, &err), KG_OK);
-}
-
-static void watched(enum kg_tlaw law, int place, bool timed)
-{
-    bool aside = spy.case_id != KG_TORCH_TIMING_ID;
-    (void)place;
-    assert_true(!aside || law == KG_TL_INSIDE);
-    spy.aside_timed += aside && timed;
-    spy.inside_made_alone += law == KG_TL_INSIDE && !aside && kg_torch_of(worker)->judge.held;
-}
-
 static enum kg_code spied(struct kg_dj *j, const struct kg_dj_call *c, struct kg_dj_report *out,
                           struct kg_err *err)
 {
@@ -278,17 +213,7 @@ static enum kg_code spied(struct kg_dj *j, const struct kg_dj_call *c, struct kg
         err->memory = spy.memory;
         return err->code;
     }
-    if (spy.cramped && spy.answered_aside == 0) {
-        room((uint64_t)j->facts.memory_bytes / 4);
-    }
     enum kg_code code = kg_dj_run(j, c, out, err);
-    if (spy.cramped && spy.answered_aside == 2) {
-        room(1);
-    }
-    if (code == KG_OK && spy.refuse_second && spy.in_a_row == 2) {
-        spy.refuse_second = false;
-        out->said = KG_TA_EXCEPTION;
-    }
     if (code == KG_OK) {
         spy.binds[who] += out->bound;
         change(who, c, out);
@@ -319,7 +244,6 @@ static int setup(void **state)
     put("eighths.py", eighths);
     put("halves.py", halves);
     put("same.py", same);
-    put("unit.py", unit);
     return 0;
 }
 
@@ -332,7 +256,6 @@ static int fresh(void **state)
         *kg_torch_test(worker) = (struct kg_torch_test){.times_anywhere = true, .run = spied};
         worker->config = config;
         if (kg_torch_of(worker)) {
-            kg_torch_of(worker)->memory.rung = KG_TM_NONE;
             kg_torch_of(worker)->quiet_of = NULL;        /* as of a worker's first session */
             kg_torch_of(worker)->null_half_width = 0.01; /* known: times decide nothing */
         }
@@ -442,9 +365,6 @@ static void calls_look_alike(void **state)
     expect("affine.py", good, "ok", &r);
     assert_int_equal(spy.other, 0);
     assert_int_equal(spy.untimed, 0);
-    assert_true(spy.untimed_ref > 0 && spy.untimed_ref < spy.calls[REF] / 2);
-    /* the first null call of the lease does not count, whatever was before it */
-    assert_in_range(spy.null_after_untimed, 0, 1);
     assert_int_equal(spy.states[CAND], 0); /* it came up with its parameters */
     /* besides those of pairs: one to learn from, one before each null call before the candidate was
      * there; and where too few null calls came by chance, one before each that was missing. None
@@ -578,127 +498,6 @@ static void digits_that_few_inputs_lose(void **state)
         kg_record_deinit(&r);
     }
     assert_true(refused);
-}
-
-/* The next evaluation of this problem, where memory is plentiful. Its inputs are drawn on the
- * device: who draws them on the host gives it back meanwhile. */
-static void plenty(void **state, const char *problem, const char *text)
-{
-    struct kg_record r;
-    fresh(state);
-    judge(problem, text, KG_ST_FULL, &r);
-    assert_false(r.has_error);
-    kg_record_deinit(&r);
-    fresh(state);
-    kg_torch_test(worker)->watch = watched;
-    kg_torch_of(worker)->instance[KG_INSTANCE_PUBLISHED].desc.draws_there = true;
-    kg_torch_of(worker)->memory.rung = KG_TM_RESIDENT;
-    worker->config.timing_blocks = worker->config.timing_min_blocks = 2;
-    windows(2050000, 4050000, 50000); /* a slow one owes nothing after the pairs */
-}
-
-/* Calls on the probe's inputs while the device is one candidate's: others wait neither for their
- * draws nor for the oracle, which is asked when all is over. */
-static void the_probe_is_drawn_before(void **state)
-{
-    (void)state;
-    int alone = 0, timed = 0;
-    need_torch();
-    for (int i = 0; i < 40 && (alone < 3 || timed == 0); i++) {
-        struct kg_record r;
-        plenty(state, "unit.py", UNIT("a @ b"));
-        expect("unit.py", UNIT("a @ b"), "ok", &r);
-        assert_int_equal(r.timing.status, KG_T_MEASURED);
-        assert_true(spy.inside_draws >= KG_TORCH_ASIDE && spy.aside <= KG_TORCH_ASIDE);
-        assert_int_equal(spy.inside_draws_alone, spy.inside_made_alone);
-        assert_int_equal(spy.oracle_alone, spy.inside_made_alone);
-        assert_true(spy.inside_made_alone == 0 || spy.aside == KG_TORCH_ASIDE);
-        assert_true(spy.oracle_last >= spy.aside);
-        assert_true(number(evidence(&r, "pairs"), "with_oracle") >= spy.aside);
-        assert_int_equal(number(evidence(&r, "pairs"), "refused"), 0);
-        alone += spy.aside_alone;
-        timed += spy.aside_timed;
-        kg_record_deinit(&r);
-    }
-    assert_true(alone > 0 && timed > 0);
-}
-
-/* Narrow arithmetic from some call on, which the float reference lets pass: the oracle tells when
- * all is over, by the probe's own bound. */
-static void the_probe_is_judged_behind(void **state)
-{
-    (void)state;
-    static const char narrow[] = UNIT("tf32(a) @ tf32(b) if own and len(calls) > 30 else a @ b");
-    bool behind = false;
-    need_torch();
-    for (int i = 0; i < 40 && !behind; i++) {
-        struct kg_record r;
-        plenty(state, "unit.py", UNIT("a @ b"));
-        worker->config.timing_blocks = worker->config.timing_min_blocks = 8;
-        judge("unit.py", narrow, KG_ST_TIMING, &r);
-        assert_false(r.has_error);
-        if (r.verdict != KG_V_OK) {
-            assert_int_equal(r.verdict, KG_V_WRONG);
-            assert_string_equal(json_string_value(json_object_get(evidence(&r, "mismatch"), "law")),
-                                "inside");
-            int64_t call = number(evidence(&r, "timed_call"), "call");
-            for (int k = 0; k < spy.aside; k++) {
-                behind = behind || call == spy.aside_at[k];
-            }
-        }
-        kg_record_deinit(&r);
-    }
-    assert_true(behind);
-}
-
-/* Where an answer cannot be kept, the oracle is asked at once. */
-static void the_probe_without_room(void **state)
-{
-    (void)state;
-    int alone = 0;
-    need_torch();
-    for (int i = 0; i < 20 && alone == 0; i++) {
-        struct kg_record r;
-        plenty(state, "unit.py", UNIT("a @ b"));
-        /* a slot that was used before has a block */
-        struct kg_err err = KG_ERR_INIT;
-        assert_int_equal(
-            kg_dj_case_forget(&kg_torch_of(worker)->judge, KG_TORCH_ASIDE_ID, KG_TORCH_ASIDE, &err),
-            KG_OK);
-        spy.cramped = true;
-        expect("unit.py", UNIT("a @ b"), "ok", &r);
-        assert_true(spy.aside_alone == 0 || spy.oracle_alone > spy.inside_made_alone);
-        alone = spy.aside_alone;
-        kg_record_deinit(&r);
-    }
-    assert_true(alone > 0);
-}
-
-/* Nothing is drawn before where such calls never come, or memory is not plentiful; and no more once
- * the reference has refused, which nobody is charged for. */
-static void the_probe_is_not_drawn_before(void **state)
-{
-    (void)state;
-    static const char twice[] = HEAD "class ModelNew(nn.Module):\n    def forward(self, x):\n"
-                                     "        return x + x + 1\n";
-    struct kg_record r;
-    need_torch();
-    plenty(state, "whole.py", twice);
-    expect("whole.py", twice, "ok", &r);
-    assert_int_equal(spy.inside_draws + spy.aside, 0);
-    kg_record_deinit(&r);
-    plenty(state, "unit.py", UNIT("a @ b"));
-    kg_torch_of(worker)->memory.rung = KG_TM_ONE;
-    expect("unit.py", UNIT("a @ b"), "ok", &r);
-    assert_int_equal(spy.aside, 0);
-    kg_record_deinit(&r);
-    plenty(state, "unit.py", UNIT("a @ b"));
-    spy.refuse_second = true;
-    expect("unit.py", UNIT("a @ b"), "ok", &r);
-    assert_false(spy.refuse_second);
-    assert_true(spy.aside <= 1);
-    assert_int_equal(number(evidence(&r, "pairs"), "refused"), 1);
-    kg_record_deinit(&r);
 }
 
 /* Inputs of no law but their own: what the oracle is asked then is some of the timed calls. */
@@ -1712,10 +1511,6 @@ int main(void)
         TEST(a_reference_that_errs),
         TEST(digits_that_few_inputs_lose),
         TEST(a_quarter_with_the_oracle),
-        TEST(the_probe_is_drawn_before),
-        TEST(the_probe_is_judged_behind),
-        TEST(the_probe_without_room),
-        TEST(the_probe_is_not_drawn_before),
         TEST(inputs_that_stay),
         TEST(other_problems),
         TEST(launched_ahead),

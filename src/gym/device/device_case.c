@@ -113,22 +113,6 @@ enum kg_code kg_dj_do_copy(struct kg_dj_state *s, const struct kg_djm_req *req, 
     return s->dev.ops->sync(&s->dev, err);
 }
 
-enum kg_code kg_dj_do_learnt(struct kg_dj_state *s, const struct kg_djm_req *req,
-                             struct kg_err *err)
-{
-    struct kg_dj_case *c, *from;
-    if (kg_dj_case_need(s, req->id, &c, err) != KG_OK ||
-        kg_dj_case_need(s, req->from, &from, err) != KG_OK) {
-        return err->code;
-    }
-    c->known = from->known;
-    memcpy(c->points, from->points, sizeof c->points);
-    c->quiet_ns = from->quiet_ns;
-    c->quiet_close_ns = from->quiet_close_ns;
-    c->close_bytes = from->close_bytes;
-    return KG_OK;
-}
-
 /* Moves [from, from + bytes) by a distance within the block, in pieces, so that no second block is
  * needed. A piece is first copied aside where it overlaps its own place. */
 static void shift(struct kg_dj_state *s, uint64_t block, uint64_t from, uint64_t to, uint64_t bytes)

@@ -178,12 +178,6 @@ enum kg_code kg_dj_case_copy(struct kg_dj *j, int id, int from, struct kg_err *e
     return tell(j, &req, err);
 }
 
-enum kg_code kg_dj_case_learnt(struct kg_dj *j, int id, int from, struct kg_err *err)
-{
-    struct kg_djm_req req = {.op = KG_DJM_LEARNT, .id = id, .from = from};
-    return tell(j, &req, err);
-}
-
 enum kg_code kg_dj_case_edit(struct kg_dj *j, int id, int at, struct kg_key key, struct kg_err *err)
 {
     struct kg_djm_req req = {.op = KG_DJM_EDIT, .id = id, .at = at, .law = {.key = key}};

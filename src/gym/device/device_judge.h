@@ -80,7 +80,7 @@ void kg_dj_stop(struct kg_dj *j); /* may be called twice */
 
 #define KG_DJ_PORTS      16
 #define KG_DJ_CASES      (192 * 32) /* ids; 192 cases, and 31 further parts of each */
-#define KG_DJ_KEPT_SLOTS 6          /* slots for kept answers of candidates */
+#define KG_DJ_KEPT_SLOTS 4          /* slots for kept answers of candidates */
 
 /* Opens a port. in_bytes, out_bytes: sizes of the regions. fds: control block, IN and OUT for the
  * runner; the caller closes them. port: 0..KG_DJ_PORTS-1. KG_E_LIMIT: all ports are in use. */
@@ -169,10 +169,6 @@ enum kg_code kg_dj_case_forget(struct kg_dj *j, int id, int n, struct kg_err *er
  * must bind the inputs again. The fastest set-up time of the case stays known. KG_E_LIMIT: no room;
  * nothing has changed. */
 enum kg_code kg_dj_case_move(struct kg_dj *j, int id, uint64_t by, struct kg_err *err) KG_MUST_USE;
-/* Case id is judged and timed like case `from` from now on: it takes over the errors of the
- * reference that are known, which outputs are indices, and the fastest times of the judge's own
- * steps. Its masters stay. */
-enum kg_code kg_dj_case_learnt(struct kg_dj *j, int id, int from, struct kg_err *err) KG_MUST_USE;
 /* Fills master `at` of the case by a law. */
 enum kg_code kg_dj_case_fill(struct kg_dj *j, int id, int at, const struct kg_dj_law *law,
                              struct kg_err *err) KG_MUST_USE;

@@ -30,7 +30,6 @@ static const char *const op_names[KG_DJM_OPS] = {
     [KG_DJM_TOUCH] = "touch",
     [KG_DJM_TRIM] = "trim",
     [KG_DJM_COMPARE_LEFT] = "compare state",
-    [KG_DJM_LEARNT] = "learnt",
 };
 
 const char *kg_djm_op_name(uint32_t op)
@@ -69,7 +68,7 @@ static const char *check_numbers(const struct kg_djm_req *r)
     if (r->id < (r->op == KG_DJM_RUN ? -1 : 0) || r->id >= KG_DJ_CASES) {
         return "no such case";
     }
-    bool cases = r->op == KG_DJM_COPY || r->op == KG_DJM_LEARNT || r->op == KG_DJM_CHOICE ||
+    bool cases = r->op == KG_DJM_COPY || r->op == KG_DJM_CHOICE ||
                  r->op == KG_DJM_COMPARE_LEFT; /* from is one of these */
     int32_t most = r->op == KG_DJM_FORGET ? KG_DJ_CASES : KG_TWIRE_LEAVES - 1;
     if (r->at < 0 || r->at > most || r->from < 0 || (r->from >= KG_TWIRE_LEAVES && !cases)) {
@@ -207,7 +206,6 @@ const char *kg_djm_req_check(const void *bytes, size_t len)
     case KG_DJM_TOUCH:
         return check_touch(&r.law);
     case KG_DJM_COPY:
-    case KG_DJM_LEARNT:
         return r.from >= KG_DJ_CASES ? "no such case" : NULL;
     case KG_DJM_FORGET:
         return r.at >= KG_DJ_CASES - r.id ? "no such case" : NULL;

@@ -38,7 +38,6 @@ enum kg_djm_op {
     KG_DJM_TOUCH,
     KG_DJM_TRIM,
     KG_DJM_COMPARE_LEFT,
-    KG_DJM_LEARNT,
     KG_DJM_OPS
 };
 

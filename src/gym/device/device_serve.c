@@ -131,8 +131,7 @@ static enum kg_code dispatch(struct kg_dj_state *s, const struct kg_djm_req *req
     case KG_DJM_ADOPT:
         return kg_dj_do_adopt(s, req, err);
     case KG_DJM_COPY:
-    case KG_DJM_LEARNT:
-        return (req->op == KG_DJM_COPY ? kg_dj_do_copy : kg_dj_do_learnt)(s, req, err);
+        return kg_dj_do_copy(s, req, err);
     case KG_DJM_EDIT:
     case KG_DJM_EDIT_DRAWN:
     case KG_DJM_TOUCH:

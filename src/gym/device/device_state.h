@@ -164,8 +164,6 @@ enum kg_code kg_dj_do_fill(struct kg_dj_state *s, const struct kg_djm_req *req,
                            struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_adopt(struct kg_dj_state *s, const struct kg_djm_req *req,
                             struct kg_err *err) KG_MUST_USE;
-enum kg_code kg_dj_do_learnt(struct kg_dj_state *s, const struct kg_djm_req *req,
-                             struct kg_err *err) KG_MUST_USE;
 enum kg_code kg_dj_do_copy(struct kg_dj_state *s, const struct kg_djm_req *req,
                            struct kg_err *err) KG_MUST_USE;
 /* After a change of the masters: earlier answers no longer belong to these inputs. */

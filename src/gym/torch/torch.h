@@ -30,13 +30,10 @@ enum kg_toracle { KG_TO_NONE, KG_TO_FP64, KG_TO_FP32, KG_TO_SELF };
  * (judging/state_parts.h). */
 #define KG_TORCH_CASES 192
 
-/* The judge's case that is timed, those of inputs that are set aside for timed calls before the
- * device is held, and that of the state which a timed call leaves. Inputs may lie at so many places
- * in IN. */
+/* The judge's case that is timed, that of the state which a timed call leaves, and where in IN its
+ * tensors may lie: at one of so many places. */
 #define KG_TORCH_TIMING_ID   (KG_TORCH_CASES - 1)
-#define KG_TORCH_ASIDE       2
-#define KG_TORCH_ASIDE_ID    (KG_TORCH_TIMING_ID - KG_TORCH_ASIDE)
-#define KG_TORCH_LEFT_ID     (KG_TORCH_ASIDE_ID - 1)
+#define KG_TORCH_LEFT_ID     (KG_TORCH_CASES - 2)
 #define KG_TORCH_PLACES      4
 #define KG_TORCH_PLACE_BYTES 8192u
 
@@ -181,9 +178,8 @@ struct kg_torch {
     double quiet_k_ns;      /* median of null windows while no candidate was there */
     double quiet_behind_ns; /* and of what comes behind the reference's answers between them */
     bool quiet_drawn, quiet_self; /* whose inputs, and whose oracle, that error is of */
-    int asides;             /* cases for inputs that are set aside that were begun, for quiet_of */
-    double null_half_width; /* of the null test, as a log ratio; 0: not measured yet */
-    struct kg_gpu *gpu;     /* of gpu.h, NULL: none, or not asked yet */
+    double null_half_width;       /* of the null test, as a log ratio; 0: not measured yet */
+    struct kg_gpu *gpu;           /* of gpu.h, NULL: none, or not asked yet */
     json_t *gpu_facts;
     bool gpu_asked;
 };

@@ -50,8 +50,7 @@ void kg_torch_leave(struct kg_worker *w)
 {
     struct kg_torch *t = kg_torch_of(w);
     if (t->judge.pid > 0) {
-        kg_tstate_forget(w, &t->instance[KG_INSTANCE_PUBLISHED].desc, KG_TORCH_LEFT_ID,
-                         KG_TORCH_ASIDE + 2);
+        kg_tstate_forget(w, &t->instance[KG_INSTANCE_PUBLISHED].desc, KG_TORCH_LEFT_ID, 2);
     }
     for (int k = 0; k < KG_INSTANCES; k++) {
         put_aside(t, &t->instance[k].ref);

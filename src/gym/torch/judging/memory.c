@@ -253,7 +253,7 @@ void kg_tmemory_room(struct kg_worker *w, const struct kg_tcase *c, const struct
     struct kg_torch *t = kg_torch_of(w);
     struct kg_err ignored = KG_ERR_INIT;
     if (is_short(t)) {
-        (void)!kg_dj_case_forget(&t->judge, KG_TORCH_ASIDE_ID, KG_TORCH_ASIDE + 1, &ignored);
+        (void)!kg_dj_case_forget(&t->judge, KG_TORCH_TIMING_ID, 1, &ignored);
         t->quiet_of = NULL;
     }
     forget_oldest(w, c, but);

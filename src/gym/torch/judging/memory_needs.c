@@ -73,8 +73,7 @@ void kg_tneeds_of(const struct kg_tsizes *z, struct kg_tneeds *out)
                            (single ? 0 : 2 * z->state);
     }
     out->all = out->least[KG_TM_ONE] + 2 * kept_of(z->call) +
-               (KG_TL_COUNT + KG_TORCH_ASIDE) * (z->in + z->answer + z->wide) + least(kept, KEPT) +
-               z->ports;
+               KG_TL_COUNT * (z->in + z->answer + z->wide) + least(kept, KEPT) + z->ports;
 }
 
 uint64_t kg_tneeds_timed(const struct kg_tneeds *n, enum kg_tmemory_rung rung)

@@ -211,7 +211,6 @@ static enum kg_tflow course(struct kg_tpairs *s, struct kg_err *err)
     enum kg_tflow flow = prime(s, err);
     kg_tpairs_one_core(s);
     flow = flow == KG_TFLOW_ON ? warm_up(s, warm - WARM_ALONE, err) : flow;
-    flow = flow == KG_TFLOW_ON ? kg_tpairs_lay_aside(s, err) : flow;
     if (flow == KG_TFLOW_ON && kg_tpairs_take_lease(s, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
@@ -255,9 +254,6 @@ enum kg_code kg_tpairs_run(struct kg_tpairs *s, struct kg_trunner *candidate,
     s->no_room = false;
     for (size_t i = 0; i < KG_DJ_KEPT_SLOTS; i++) {
         s->later[i].there = false;
-    }
-    for (size_t i = 0; i < KG_TORCH_ASIDE; i++) {
-        s->aside[i].there = false;
     }
     s->born_ns = kg_clock_ns();
     enum kg_tflow flow = course(s, err);

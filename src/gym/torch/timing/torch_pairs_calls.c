@@ -9,6 +9,7 @@
 #include "gym/torch/judging/reference.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
+#define CASE KG_TORCH_TIMING_ID
 /* With fewer null calls the reference is called more often, only to reach their least number. */
 #define NULL_ONE_IN 3
 
@@ -33,7 +34,7 @@ struct kg_dj_call kg_tpairs_call_of(const struct kg_tpairs *s, int port, enum kg
     uint32_t ahead = kg_tpairs_ahead(s) ? KG_TF_AHEAD : 0;
     return (struct kg_dj_call){
         .port = port,
-        .id = s->at,
+        .id = CASE,
         .command = command,
         .flags = KG_TF_BIND | ahead | (s->instance->desc.random ? KG_TF_DRAWS : 0),
         .seed = s->seed,
@@ -115,7 +116,7 @@ enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
     struct kg_dj_call c = kg_tpairs_call_of(s, s->instance->ref.port, KG_TC_CALL);
     c.keep = keep;
     c.flags |= wide ? KG_TF_WIDE : 0;
-    c.timed = !oracle && !s->untimed;
+    c.timed = !oracle;
     c.deadline_ns += wide ? s->opt.first_call_ns : 0;
     return kg_tpairs_ask_reference(s, &c, wide ? "a call in double" : "a call", rep, err);
 }
@@ -150,17 +151,18 @@ static enum kg_tflow bounds(struct kg_tpairs *s, uint32_t flags, bool *applies, 
     c.flags |= flags;
     enum kg_tflow flow = flags ? kg_tpairs_ask_reference(s, &c, "a call", &rep, err) : KG_TFLOW_ON;
     if (flow == KG_TFLOW_ON &&
-        kg_dj_self(&kg_torch_of(s->w)->judge, s->at, &ask, applies, err) != KG_OK) {
+        kg_dj_self(&kg_torch_of(s->w)->judge, CASE, &ask, applies, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     bool some, shows = flow == KG_TFLOW_ON && usual && flags == 0;
-    return !shows || kg_dj_choice(&kg_torch_of(s->w)->judge, s->at, s->at, KG_DJ_POINTS, &some,
+    return !shows || kg_dj_choice(&kg_torch_of(s->w)->judge, CASE, CASE, KG_DJ_POINTS, &some,
                                   err) == KG_OK
                ? flow
                : KG_TFLOW_ERROR;
 }
 
-bool kg_tpairs_refuses(struct kg_tpairs *s, enum kg_tflow flow, const struct kg_err *err)
+/* It has said so of the last command, and lives. */
+static bool refuses(struct kg_tpairs *s, enum kg_tflow flow, const struct kg_err *err)
 {
     return flow == KG_TFLOW_ERROR && err->code == KG_E_PROBLEM &&
            kg_treference_outlives(s->w, &s->instance->ref);
@@ -183,7 +185,7 @@ enum kg_tflow kg_tpairs_self(struct kg_tpairs *s, bool *applies, struct kg_err *
         flow = kg_tpairs_settle(s, applies, err);
     }
     /* As in cases.c: a law that it refuses to be asked about off, or in double, does not apply. */
-    if (s->law != KG_TL_OWN && kg_tpairs_refuses(s, flow, err) && s->instance->ref.up) {
+    if (s->law != KG_TL_OWN && refuses(s, flow, err) && s->instance->ref.up) {
         *err = (struct kg_err)KG_ERR_INIT;
         *applies = false;
         return KG_TFLOW_ON;
@@ -223,7 +225,7 @@ static enum kg_tflow ask_oracle(struct kg_tpairs *s, struct kg_dj_judgement *j, 
 {
     enum kg_tflow flow = kg_tpairs_self(s, applies, err);
     if (flow == KG_TFLOW_ON && *applies &&
-        kg_dj_compare(&kg_torch_of(s->w)->judge, s->at, kg_tlaw_probes(s->law), j, err) != KG_OK) {
+        kg_dj_compare(&kg_torch_of(s->w)->judge, CASE, kg_tlaw_probes(s->law), j, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     s->out->oracle_checked += flow == KG_TFLOW_ON && *applies;
@@ -235,22 +237,17 @@ static enum kg_tflow ask_oracle(struct kg_tpairs *s, struct kg_dj_judgement *j, 
  * on touched ones and under other laws: who is as near to it there is right. What that finds wrong,
  * and the probe, are asked of the oracle, which decides where the reference meets it; where it does
  * not, nobody is blamed. So is a random part of what is timed: once the device is others' again,
- * unless such inputs cannot be made twice (wait false). The probe waits, too, where its inputs were
- * set aside and the float reference finds nothing wrong. */
+ * unless such inputs cannot be made twice (wait false). */
 static enum kg_tflow verify(struct kg_tpairs *s, const struct kg_dj_report *rep, bool timed,
                             bool wait, struct kg_err *err)
 {
     struct kg_dj_judgement j;
     bool usual = kg_tpairs_counts(s->law), applies = true;
-    if (kg_dj_compare(&kg_torch_of(s->w)->judge, s->at, false, &j, err) != KG_OK) {
+    if (kg_dj_compare(&kg_torch_of(s->w)->judge, CASE, false, &j, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     bool numbers = !j.compare.pass && !(j.arity || j.structure || j.shape || j.dtype);
-    bool later = wait && kg_tpairs_is_aside(s) && j.compare.pass && kg_tpairs_sound(rep, &j);
-    if (later && kg_tpairs_aside_for_later(s, rep, &later, err) != KG_TFLOW_ON) {
-        return KG_TFLOW_ERROR;
-    }
-    bool now = (kg_tlaw_probes(s->law) && !later) || numbers ||
+    bool now = kg_tlaw_probes(s->law) || numbers ||
                (usual && timed && !wait && kg_rng_below(&s->rng, 4) == 0);
     if (now && ask_oracle(s, &j, &applies, err) != KG_TFLOW_ON) {
         return KG_TFLOW_ERROR;
@@ -268,16 +265,13 @@ static enum kg_tflow verify(struct kg_tpairs *s, const struct kg_dj_report *rep,
 
 /* --- draws that the reference refuses --- */
 
-/* Its answer to the last draw. Where that time does not count nobody takes it, unless a null call
- * follows, which tells what a timed call does beside its work. Only its own complaint, about inputs
- * that the judge holds, is a refusal. */
+/* Its answer to the last draw. Only its own complaint, about inputs that the judge holds, is a
+ * refusal. */
 static enum kg_tflow expected(struct kg_tpairs *s, struct kg_dj_report *rep, struct kg_err *err)
 {
     rep->said = KG_TA_OK;
-    s->untimed = !s->null_next && s->cand && !kg_tpairs_counts(s->law);
     enum kg_tflow flow = kg_tpairs_reference(s, KG_DJ_FLOAT, rep, err);
-    s->untimed = false;
-    return rep->said != KG_TA_OK && kg_tpairs_refuses(s, flow, err) ? KG_TFLOW_REFUSED : flow;
+    return rep->said != KG_TA_OK && refuses(s, flow, err) ? KG_TFLOW_REFUSED : flow;
 }
 
 enum kg_tflow kg_tpairs_own(struct kg_tpairs *s, struct kg_dj_report *rep, struct kg_err *err)
@@ -369,11 +363,10 @@ enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, struct kg
         kg_fail(err, KG_E_CANCELLED, "interrupted");
         return KG_TFLOW_ERROR;
     }
-    s->null_next = kg_rng_below(&s->rng, NULL_ONE_IN) == 0;
     enum kg_tflow flow = answered(s, cand_first, &ref, &cand, err);
     bool left = flow == KG_TFLOW_ON && kg_tpairs_left_asked(s);
     flow = left ? kg_tpairs_left_reference(s, err) : flow;
-    if (flow == KG_TFLOW_ON && s->null_next) {
+    if (flow == KG_TFLOW_ON && kg_rng_below(&s->rng, NULL_ONE_IN) == 0) {
         flow = kg_tpairs_null_call(s, &loud, err);
     }
     bool wait = flow == KG_TFLOW_ON && kg_tpairs_may_wait(s, &cand);

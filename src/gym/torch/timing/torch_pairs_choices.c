@@ -3,6 +3,8 @@
 #include "gym/torch/judging/case_choices.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
+#define CASE KG_TORCH_TIMING_ID
+
 enum kg_tflow kg_tpairs_rounded(struct kg_tpairs *s, int n, enum kg_dj_side keep,
                                 struct kg_dj_report *rep, struct kg_err *err)
 {
@@ -26,7 +28,7 @@ static enum kg_tflow ask(struct kg_tpairs *s, int n, enum kg_dj_choice what, boo
         return kg_tchoices_unanswered(s->instance, &rep, err) == KG_OK ? KG_TFLOW_ON
                                                                        : KG_TFLOW_ERROR;
     }
-    return kg_dj_choice(&kg_torch_of(s->w)->judge, s->at, s->at, what, flag, err) == KG_OK
+    return kg_dj_choice(&kg_torch_of(s->w)->judge, CASE, CASE, what, flag, err) == KG_OK
                ? KG_TFLOW_ON
                : KG_TFLOW_ERROR;
 }
@@ -42,7 +44,7 @@ enum kg_tflow kg_tpairs_settle(struct kg_tpairs *s, bool *applies, struct kg_err
         bool some;
         flow = ask(s, n, KG_DJ_SETTLE, &some, err);
         if (flow == KG_TFLOW_ON && some &&
-            kg_dj_self(&kg_torch_of(s->w)->judge, s->at, &bounds, applies, err) != KG_OK) {
+            kg_dj_self(&kg_torch_of(s->w)->judge, CASE, &bounds, applies, err) != KG_OK) {
             return KG_TFLOW_ERROR;
         }
         may = kg_tchoices_chose(s->instance);
@@ -58,12 +60,12 @@ enum kg_tflow kg_tpairs_seen(struct kg_tpairs *s, struct kg_dj_judgement *j, str
     if (!kg_tchoices_may(s->instance, j)) {
         return KG_TFLOW_ON;
     }
-    if (kg_dj_choice(judge, s->at, s->at, KG_DJ_ONCE, &may, err) != KG_OK) {
+    if (kg_dj_choice(judge, CASE, CASE, KG_DJ_ONCE, &may, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     for (int n = 1; may && !now.compare.pass && n <= KG_TCHOICES; n++) {
         if (ask(s, n, KG_DJ_SEEN, &seen, err) != KG_TFLOW_ON ||
-            (seen && kg_dj_compare(judge, s->at, kg_tlaw_probes(s->law), &now, err) != KG_OK)) {
+            (seen && kg_dj_compare(judge, CASE, kg_tlaw_probes(s->law), &now, err) != KG_OK)) {
             return KG_TFLOW_ERROR;
         }
         may = kg_tchoices_hope(s->instance, n, j, &now);

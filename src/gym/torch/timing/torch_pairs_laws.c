@@ -17,9 +17,9 @@ static bool known(const struct kg_tpairs *s, enum kg_tlaw law)
     return c->ready && c->applies && s->refused[law] < KG_TPAIRS_REFUSALS;
 }
 
-/* Only where rounding hardly counts, so that every draw is far from the probe's bound; and where a
- * draw by the reference takes little. */
-bool kg_tpairs_asks_inside(const struct kg_tpairs *s)
+/* Is narrow arithmetic asked for in the timed process, too? Only where rounding hardly counts, so
+ * that every draw is far from the probe's bound; and where a draw by the reference takes little. */
+static bool asks_inside(const struct kg_tpairs *s)
 {
     const struct kg_task_desc *d = &s->instance->desc;
     return known(s, KG_TL_INSIDE) && s->instance->cases[KG_TL_INSIDE].near < NEAR &&
@@ -35,7 +35,7 @@ static enum kg_tlaw another(struct kg_tpairs *s)
         bool whole = !kg_tlaw_probes((enum kg_tlaw)l) && !kg_tplan_touches((enum kg_tlaw)l);
         laws |= whole && known(s, (enum kg_tlaw)l) ? 1u << l : 0;
     }
-    if (kg_tpairs_asks_inside(s) && kg_rng_below(&s->rng, INSIDES) == 0) {
+    if (asks_inside(s) && kg_rng_below(&s->rng, INSIDES) == 0) {
         return KG_TL_INSIDE;
     }
     return laws != 0 ? (enum kg_tlaw)kg_rng_deal(&s->rng, laws, &s->dealt) : KG_TL_OWN;

@@ -12,6 +12,7 @@
 #include "gym/torch/timing/torch_pairs.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
+#define CASE          KG_TORCH_TIMING_ID
 #define LEAST_WARMUPS 10
 #define NULLS_FIRST   2 /* null calls that do not count: page tables, clocks */
 #define NULLS_QUIET   8 /* before a worker's first candidate is there: K is never more than that, */
@@ -99,23 +100,17 @@ static enum kg_code start_null(struct kg_tpairs *s, struct kg_err *err)
     return kg_trunner_start(s->w, false, t->problem_file, in, out, &t->null, err);
 }
 
-enum kg_code kg_tpairs_begin_case(struct kg_tpairs *s, int id, struct kg_err *err)
+static enum kg_code begin_case(struct kg_tpairs *s, struct kg_err *err)
 {
     const struct kg_task_desc *d = &s->instance->desc;
     struct kg_tleaf leaf[KG_TASK_INPUTS];
     for (size_t i = 0; i < d->ninputs; i++) {
         leaf[i] = d->input[i].leaf;
     }
-    return kg_dj_case_begin(&kg_torch_of(s->w)->judge, id, leaf, d->ninputs, err);
-}
-
-/* Those of inputs that are set aside begin with the first ones. */
-static enum kg_code begin_cases(struct kg_tpairs *s, struct kg_err *err)
-{
     kg_tmemory_room_to_time(s->w);
-    kg_torch_of(s->w)->asides = 0;
-    return kg_tpairs_begin_case(s, KG_TORCH_TIMING_ID, err) == KG_OK ? kg_tpairs_left_begin(s, err)
-                                                                     : err->code;
+    return kg_dj_case_begin(&kg_torch_of(s->w)->judge, CASE, leaf, d->ninputs, err) == KG_OK
+               ? kg_tpairs_left_begin(s, err)
+               : err->code;
 }
 
 enum kg_tflow kg_tpairs_disagree(const struct kg_tpairs *s, struct kg_err *err)
@@ -240,8 +235,8 @@ static enum kg_code begin(struct kg_tpairs *s, struct kg_err *err)
         s->self = kg_torch_of(s->w)->quiet_self;
         return KG_OK;
     }
-    return begin_cases(s, err) == KG_OK && learn(s, err) == KG_TFLOW_ON ? learn_quiet(s, err)
-                                                                        : err->code;
+    return begin_case(s, err) == KG_OK && learn(s, err) == KG_TFLOW_ON ? learn_quiet(s, err)
+                                                                       : err->code;
 }
 
 enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tinstance *instance,
@@ -256,7 +251,6 @@ enum kg_code kg_tpairs_open(struct kg_worker *w, struct kg_tinstance *instance,
                             .instance = instance,
                             .opt = *opt,
                             .key = key,
-                            .at = KG_TORCH_TIMING_ID,
                             .deadline_ns = deadline_ns,
                             .lease = KG_LEASE_NONE};
     kg_rng_init(&s->rng, kg_key_derive(key, "timing-order", 0), 0);

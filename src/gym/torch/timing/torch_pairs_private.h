@@ -23,27 +23,14 @@ enum kg_tflow {
     16 /* calls that tell how long the rest of a window is on a quiet device                       \
         */
 
-/* Of the judge's kept answers the first few are of timed calls that are drawn, the others of calls
- * on inputs that were set aside. */
-#define KG_TPAIRS_FEW 4
-_Static_assert(KG_TPAIRS_FEW + KG_TORCH_ASIDE <= KG_DJ_KEPT_SLOTS, "each has a place of its own");
-
-/* A call that the oracle will be asked about once the device is others' again. */
+/* A timed call that the oracle will be asked about once the device is others' again. */
 struct kg_tlater {
     bool there;
-    int at;          /* the judge's case that holds its inputs, or held them */
-    uint64_t number; /* of its inputs */
+    uint64_t number; /* of its case */
     enum kg_tlaw law;
     int place;
     int64_t call;
     struct kg_dj_report report;
-};
-
-/* Inputs of the probe inside the own range, drawn before the device is held. */
-struct kg_taside {
-    bool there;
-    uint64_t number;
-    int place; /* where they lie, of KG_TORCH_PLACES; -1: not known */
 };
 
 struct kg_tpairs {
@@ -55,19 +42,13 @@ struct kg_tpairs {
     struct kg_rng rng;       /* order, places, counts; never values */
     bool drawn;              /* every input is drawn by the reference */
     bool self;               /* the oracle is the reference itself under the same seed */
-    bool null_next;          /* a null call follows the calls of this pair */
-    bool untimed;            /* the reference's call under way is not timed */
     struct kg_trunner *cand; /* NULL: none yet */
-    bool placed;             /* every input of the case that is timed has had values */
-    int at;                  /* the judge's case of the last inputs: that which is timed, or of some
-                                that were set aside */
+    bool placed;             /* every input has had values */
     bool lends;              /* null calls use the reference's regions */
-    int set;                 /* where the last inputs lay, of KG_TORCH_PLACES */
-    int place;               /* where those of the case that is timed lie */
+    int set;                 /* where inputs lie, of KG_TORCH_PLACES */
     unsigned seen;           /* places that the candidate was called at, a bit each */
     uint64_t cases;          /* drawn so far: each has its own key */
-    uint64_t number;         /* of the last one */
-    uint64_t seed;           /* of its calls */
+    uint64_t seed;           /* of the calls of the last one */
     enum kg_tlaw law;        /* of the last one */
     uint32_t dealt;          /* other laws that were asked since all of them were, a bit each */
     double null_ns[KG_TPAIRS_NULLS];
@@ -82,7 +63,6 @@ struct kg_tpairs {
     size_t loud;   /* pairs that were */
     bool no_room;  /* for answers that wait to be asked about */
     struct kg_tlater later[KG_DJ_KEPT_SLOTS];
-    struct kg_taside aside[KG_TORCH_ASIDE];
     /* Draws of each law that the reference has refused; of the own one, in a row. */
     uint8_t refused[KG_TL_COUNT];
 };
@@ -92,8 +72,6 @@ struct kg_tpairs {
  * measurement's. Whoever draws inputs on the host gives it back meanwhile. */
 enum kg_code kg_tpairs_take_lease(struct kg_tpairs *s, struct kg_err *err) KG_MUST_USE;
 void kg_tpairs_give_lease(struct kg_tpairs *s);
-/* A case of the judge's for this instance's inputs, without values. */
-enum kg_code kg_tpairs_begin_case(struct kg_tpairs *s, int id, struct kg_err *err) KG_MUST_USE;
 /* So many null windows at least, each after a call of the reference, as among pairs: null calls in
  * a row take 70 us less. */
 enum kg_tflow kg_tpairs_nulls(struct kg_tpairs *s, size_t least, struct kg_err *err);
@@ -110,31 +88,11 @@ enum kg_tflow kg_tpairs_draw(struct kg_tpairs *s, enum kg_tlaw law, struct kg_er
 /* The case of this number, law and place once more; the candidate is not asked. */
 enum kg_tflow kg_tpairs_redraw(struct kg_tpairs *s, uint64_t number, enum kg_tlaw law, int place,
                                struct kg_err *err);
-/* Fresh values of s->law into case s->at, which lie where they are. */
-enum kg_tflow kg_tpairs_fill(struct kg_tpairs *s, uint64_t number, struct kg_err *err);
-/* The inputs that case `at` still holds are the last ones again; the candidate is not asked. */
-enum kg_tflow kg_tpairs_return(struct kg_tpairs *s, int at, uint64_t number, enum kg_tlaw law,
-                               struct kg_err *err);
 /* Before the reference is asked once more about the last case: its parameters, where a call changes
  * them. A call in double begins from those of the last load all the same. */
 enum kg_tflow kg_tpairs_afresh(struct kg_tpairs *s, struct kg_err *err);
 
-/* --- pairs_set_aside.c --- */
-/* Draws the inputs of the next few calls under KG_TL_INSIDE, where such calls will come and memory
- * is plentiful. Nobody is charged for it. Before the device is held: what is drawn then keeps
- * others waiting. A draw that the reference refuses is counted like one of a call. */
-enum kg_tflow kg_tpairs_lay_aside(struct kg_tpairs *s, struct kg_err *err);
-/* Inputs that were set aside for the law of the next call become the last ones; false: none is
- * left, s->at is the case that is timed. */
-bool kg_tpairs_take_aside(struct kg_tpairs *s);
-/* The last inputs were set aside: they stay until the oracle is asked. */
-bool kg_tpairs_is_aside(const struct kg_tpairs *s);
-/* Where the last inputs lie. */
-int *kg_tpairs_place(struct kg_tpairs *s);
-
 /* --- pairs_laws.c --- */
-/* Is narrow arithmetic asked for in the timed process, too? */
-bool kg_tpairs_asks_inside(const struct kg_tpairs *s);
 /* The law of a call, timed or not: of 16 calls nine have own values, four are touched, three have
  * another law of those that this instance is known to stand. One of which too many draws were
  * refused is left out. */
@@ -155,8 +113,6 @@ enum kg_tflow kg_tpairs_ask_candidate(struct kg_tpairs *s, const struct kg_dj_ca
 /* One call of the reference on the last case; keep FLOAT or ORACLE. */
 enum kg_tflow kg_tpairs_reference(struct kg_tpairs *s, enum kg_dj_side keep,
                                   struct kg_dj_report *rep, struct kg_err *err);
-/* The reference has said of the last command that it cannot, and lives. */
-bool kg_tpairs_refuses(struct kg_tpairs *s, enum kg_tflow flow, const struct kg_err *err);
 /* For kg_dj_self. usual: of the problem's own inputs. */
 uint32_t kg_tpairs_how(const struct kg_tpairs *s, bool usual);
 /* The reference's own answers to the last case agree. */
@@ -203,16 +159,12 @@ enum kg_tflow kg_tpairs_left_reference(struct kg_tpairs *s, struct kg_err *err);
 enum kg_tflow kg_tpairs_left_candidate(struct kg_tpairs *s, struct kg_err *err);
 
 /* --- pairs_later.c --- */
-/* The last case's inputs are still there later, or can be made again, and its answer is not too
- * long to be kept. */
+/* The last case's inputs can be made again, and its answer is not too long to be kept. */
 bool kg_tpairs_may_wait(const struct kg_tpairs *s, const struct kg_dj_report *rep);
 /* The candidate's answer, found right by the float reference, is one of a random few of this run
  * that the oracle will be asked about, or is not. */
 enum kg_tflow kg_tpairs_for_later(struct kg_tpairs *s, const struct kg_dj_report *rep,
                                   struct kg_err *err);
-/* The same to inputs that were set aside: always. *waits false: there is no room for it. */
-enum kg_tflow kg_tpairs_aside_for_later(struct kg_tpairs *s, const struct kg_dj_report *rep,
-                                        bool *waits, struct kg_err *err);
 /* Asks about one of them. */
 enum kg_tflow kg_tpairs_ask_later(struct kg_tpairs *s, struct kg_tlater *l, struct kg_err *err);
 

@@ -4,6 +4,8 @@
 #include "gym/torch/problem/own_law.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
+#define CASE KG_TORCH_TIMING_ID
+
 /* False: the reference draws this one. */
 static bool law_of(const struct kg_tpairs *s, size_t i, struct kg_key key, struct kg_dj_law *out)
 {
@@ -13,7 +15,7 @@ static bool law_of(const struct kg_tpairs *s, size_t i, struct kg_key key, struc
 /* It is there already, and would come out the same: no other seed changes it. */
 static bool kept(const struct kg_tpairs *s, size_t i)
 {
-    return !kg_tpairs_is_aside(s) && s->placed && s->instance->desc.input[i].stats.fixed;
+    return s->placed && s->instance->desc.input[i].stats.fixed;
 }
 
 /* --- drawn, made, placed --- */
@@ -76,32 +78,24 @@ static enum kg_code fill_one(struct kg_tpairs *s, size_t i, struct kg_key key, s
     double unit = kg_tplan_touch_unit(&s->instance->desc, i, s->law);
     enum kg_code code =
         law_of(s, i, key, &law)
-            ? kg_dj_case_fill(judge, s->at, (int)i, &law, err)
-            : kg_dj_case_adopt(judge, s->at, (int)i, s->instance->ref.port, (int)i, err);
+            ? kg_dj_case_fill(judge, CASE, (int)i, &law, err)
+            : kg_dj_case_adopt(judge, CASE, (int)i, s->instance->ref.port, (int)i, err);
     return code == KG_OK && unit > 0
-               ? kg_dj_case_touch(judge, s->at, (int)i, kg_tplan_touch_key(key, s->law), unit,
+               ? kg_dj_case_touch(judge, CASE, (int)i, kg_tplan_touch_key(key, s->law), unit,
                                   !kg_tplan_gentle(key), err)
                : code;
 }
 
-/* The last inputs are those of this number. Returns their key. */
-static struct kg_key number_is(struct kg_tpairs *s, uint64_t number)
+static enum kg_tflow fill(struct kg_tpairs *s, uint64_t number, struct kg_err *err)
 {
     struct kg_key key = kg_key_derive(s->key, "timing-values", number);
-    s->number = number;
     s->seed = kg_key_derive(key, "seed", 0).w[0] >> 1;
-    return key;
-}
-
-enum kg_tflow kg_tpairs_fill(struct kg_tpairs *s, uint64_t number, struct kg_err *err)
-{
-    struct kg_key key = number_is(s, number);
     enum kg_tflow flow = draw_values(s, key, err);
     for (size_t i = 0; flow == KG_TFLOW_ON && i < s->instance->desc.ninputs; i++) {
         enum kg_code code = kept(s, i) ? KG_OK : fill_one(s, i, key, err);
         flow = code == KG_OK ? KG_TFLOW_ON : KG_TFLOW_ERROR;
     }
-    s->placed = s->placed || (flow == KG_TFLOW_ON && !kg_tpairs_is_aside(s));
+    s->placed = s->placed || flow == KG_TFLOW_ON;
     return flow;
 }
 
@@ -129,16 +123,13 @@ static int next_place(struct kg_tpairs *s)
 /* Inputs that are too large for that stay where they are. */
 static enum kg_tflow move(struct kg_tpairs *s, int to, struct kg_err *err)
 {
-    int *place = kg_tpairs_place(s);
     s->seen |= s->cand ? 1u << to : 0;
-    if (to == *place) {
-        s->set = to;
+    if (to == s->set) {
         return KG_TFLOW_ON;
     }
     uint64_t by = (uint64_t)to * KG_TORCH_PLACE_BYTES;
-    enum kg_code code = kg_dj_case_move(&kg_torch_of(s->w)->judge, s->at, by, err);
-    *place = code == KG_OK ? to : *place;
-    s->set = *place >= 0 ? *place : s->set;
+    enum kg_code code = kg_dj_case_move(&kg_torch_of(s->w)->judge, CASE, by, err);
+    s->set = code == KG_OK ? to : s->set;
     return code == KG_OK || code == KG_E_LIMIT ? KG_TFLOW_ON : KG_TFLOW_ERROR;
 }
 
@@ -183,39 +174,23 @@ enum kg_tflow kg_tpairs_afresh(struct kg_tpairs *s, struct kg_err *err)
     return s->instance->desc.updates_state ? load(s, NULL, err) : KG_TFLOW_ON;
 }
 
-/* Values anew, unless those that were set aside are taken. */
-static enum kg_tflow place(struct kg_tpairs *s, uint64_t number, int to, bool anew,
+static enum kg_tflow place(struct kg_tpairs *s, uint64_t number, int to,
                            const struct kg_trunner *cand, struct kg_err *err)
 {
     enum kg_tflow flow = move(s, to, err);
-    if (!anew) {
-        number_is(s, number);
-    } else if (flow == KG_TFLOW_ON) {
-        flow = kg_tpairs_fill(s, number, err);
-    }
+    flow = flow == KG_TFLOW_ON ? fill(s, number, err) : flow;
     return flow == KG_TFLOW_ON ? load(s, cand, err) : flow;
 }
 
 enum kg_tflow kg_tpairs_draw(struct kg_tpairs *s, enum kg_tlaw law, struct kg_err *err)
 {
     s->law = law;
-    bool aside = kg_tpairs_take_aside(s);
-    return place(s, aside ? s->number : s->cases++, next_place(s), !aside, s->cand, err);
+    return place(s, s->cases++, next_place(s), s->cand, err);
 }
 
 enum kg_tflow kg_tpairs_redraw(struct kg_tpairs *s, uint64_t number, enum kg_tlaw law, int to,
                                struct kg_err *err)
 {
     s->law = law;
-    s->at = KG_TORCH_TIMING_ID;
-    return place(s, number, to, true, NULL, err);
-}
-
-enum kg_tflow kg_tpairs_return(struct kg_tpairs *s, int at, uint64_t number, enum kg_tlaw law,
-                               struct kg_err *err)
-{
-    s->law = law;
-    s->at = at;
-    number_is(s, number);
-    return load(s, NULL, err);
+    return place(s, number, to, NULL, err);
 }
