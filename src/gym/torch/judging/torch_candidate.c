@@ -136,11 +136,14 @@ enum kg_stage_result kg_tcandidate_load(struct kg_evaluation *e, int set, enum k
     return step;
 }
 
-/* The candidate's deadline does not run meanwhile. */
-static enum kg_code own_k(struct kg_evaluation *e, struct kg_tinstance *s, struct kg_err *err)
+/* Of a process that may be timed. The candidate's deadline does not run meanwhile. */
+static enum kg_code own_k(struct kg_evaluation *e, struct kg_tinstance *s, enum kg_stage stage,
+                          struct kg_err *err)
 {
     int64_t since = kg_clock_ns();
-    enum kg_code code = kg_town_k_learn(e->w, s, &kg_torch_run_of(e)->cand, err);
+    bool timed =
+        stage != KG_ST_PROFILE && e->w->config.stage_timing && e->task->stop_after >= KG_ST_TIMING;
+    enum kg_code code = timed ? kg_town_k_learn(e->w, s, &kg_torch_run_of(e)->cand, err) : KG_OK;
     kg_evaluation_excuse(e, since);
     return code;
 }
@@ -154,7 +157,7 @@ static enum kg_stage_result bring_up(struct kg_evaluation *e, struct kg_tinstanc
     kg_tinstance_regions(w, s, false, &in, &out);
     if (kg_tspare_take(w, run->interpret, e->code, e->code_len, in, out, &run->cand, err) !=
             KG_OK ||
-        own_k(e, s, err) != KG_OK) {
+        own_k(e, s, stage, err) != KG_OK) {
         return KG_STAGE_ERROR;
     }
     kg_tbuilds_restore(e);

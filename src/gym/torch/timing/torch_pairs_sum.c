@@ -5,7 +5,7 @@
 #include "gym/torch/timing/torch_pairs_private.h"
 
 #define SLACK    5000 /* ns by which the rest of a window may be longer */
-#define OWN_MOST 4000 /* ns by which K of the two sides may differ */
+#define OWN_MOST 4000 /* ns by which K of two processes may differ */
 #define PART     10   /* pairs of one part of the interval, for trimmed means */
 #define QUAD     4    /* balanced: two pairs of each order */
 #define TWO      2    /* of a quad's, one of each order */
@@ -49,11 +49,12 @@ int64_t kg_tpairs_candidate_time(const struct kg_tpairs *s, const struct kg_dj_r
 }
 
 /* Never more than it was before the candidate was there: what it does beside null calls would be
- * taken off its own time. */
+ * taken off its own time. Nor is K of a side's process much more: it is not learnt on a device that
+ * is known to be quiet. */
 static double overhead(const struct kg_tpairs *s)
 {
     double k = fmin(kg_median(s->null_ns, s->nnull), kg_torch_of(s->w)->quiet_k_ns);
-    return floor(own_known(s) ? s->instance->ref.own_ns : k);
+    return floor(own_known(s) ? fmin(s->instance->ref.own_ns, k + OWN_MOST) : k);
 }
 
 /* One side's times after K, of pairs from..to. */
