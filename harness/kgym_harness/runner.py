@@ -294,7 +294,7 @@ class Runner:
             w.structure = b""
             called = w.command == CALL
             self._finish(*self._run())
-            if called:
+            if called or self.ahead:  # an empty call goes round the streams, too
                 self.place.rest()
 
     def _await_release(self):
