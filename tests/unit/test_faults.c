@@ -32,8 +32,14 @@ static const char slow[] =
          "    for (int64_t i = 0; i < n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n"
          "}\n";
 
-/* A runner that has been at work for so long holds no reference. */
 #define AT_WORK_TICKS 20
+
+/* References that serve for long have been at work for as long as a candidate. */
+static bool is_reference(long pid)
+{
+    const struct kg_native *n = kg_native_of(worker);
+    return n && (pid == n->own.ref.runner.sandbox.pid || pid == n->own.oracle.runner.sandbox.pid);
+}
 
 static bool is_at_work(long pid)
 {
@@ -61,8 +67,8 @@ static void *kill_judges(void *arg)
     (void)arg;
     while (*left > 0 && !atomic_load(&hunt.over)) {
         long judge = find_victim(getpid(), JUDGE), runner = find_victim(getpid(), RUNNER);
-        if (judge > 0 && runner > 0 && judge != killer && is_at_work(runner) &&
-            kill((pid_t)judge, SIGKILL) == 0) {
+        if (judge > 0 && runner > 0 && judge != killer && !is_reference(runner) &&
+            is_at_work(runner) && kill((pid_t)judge, SIGKILL) == 0) {
             --*left;
             rest_us(300000); /* the broker hears of it when the call has ended */
         }
@@ -197,11 +203,11 @@ static void test_a_judge_stands_still(void **state)
     worker->config.deadline_eval = within;
 }
 
-static bool has_loaded(long pid)
+static bool has_loaded(pid_t pid)
 {
     char path[64], line[600];
     bool loaded = false;
-    snprintf(path, sizeof path, "/proc/%ld/maps", pid);
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
     FILE *f = fopen(path, "re");
     while (f && !loaded && fgets(line, sizeof line, f)) {
         /* its own path, or the one that a sandbox with mounts shows */
@@ -219,10 +225,11 @@ static void *stop_references(void *arg)
 {
     (void)arg;
     while (hunt.left > 0 && !atomic_load(&hunt.over)) {
-        long pid = find_victim(getpid(), RUNNER);
+        const struct kg_native *n = kg_native_of(worker);
+        pid_t pid = n ? n->own.ref.runner.sandbox.pid : 0;
         if (pid > 0 && has_loaded(pid)) {
             rest_us(1000); /* mostly it is ready by then, so that it is late in a call */
-            while (!atomic_load(&hunt.over) && kill((pid_t)pid, SIGSTOP) == 0) {
+            while (!atomic_load(&hunt.over) && kill(pid, SIGSTOP) == 0) {
                 rest_us(2000);
             }
             hunt.left--;
@@ -244,6 +251,14 @@ static void judged_while_references_stop(int times, struct kg_record *r)
     pthread_join(thread, NULL);
 }
 
+/* The moment was missed: one had answered before it was stopped, or both were late when the
+ * candidate was there, which is then held for the cause. */
+static bool missed_references(int times, const struct kg_record *r)
+{
+    bool held = r->verdict == KG_V_CRASH && r->reason && strcmp(r->reason, "protocol") == 0;
+    return hunt.left > 0 || (times == 2 && !r->has_error && (held || r->verdict == KG_V_OK));
+}
+
 /* A reference that is late once is an accident, and twice an error. The next evaluation has another
  * process. */
 static void test_a_reference_is_late(void **state)
@@ -259,9 +274,7 @@ static void test_a_reference_is_late(void **state)
     for (int times = 1; times <= 2; times++) {
         struct kg_record r;
         judged_while_references_stop(times, &r);
-        /* on a busy host the second one may have answered before it is stopped */
-        for (int more = 4; times == 2 && !r.has_error && more > 0; more--) {
-            assert_int_equal(r.verdict, KG_V_OK);
+        for (int more = 4; missed_references(times, &r) && more > 0; more--) {
             kg_record_deinit(&r);
             judged_while_references_stop(times, &r);
         }
