@@ -3,7 +3,7 @@
  * asked for a ratio that is known.
  *   build/release/bench/bench_torch_ratio RECORDS [draws=4000]
  *
- * RECORDS: of `kgym eval --batch`; those without 12 pairs are left out. From where the fours of a
+ * RECORDS: of `kgym eval --batch`; those without 8 pairs are left out. From where the fours of a
  * drawn measurement come: its own (what one says of itself), one in three from others of its
  * problem, or all from any of its problem. Rows: kgym's rule; and a mean of log ratios with a t
  * interval, stopped alike, which disturbed calls move. Columns: pairs used, and how often all 48;
@@ -18,7 +18,7 @@
 #include "gym/torch/timing/torch_pairs_private.h"
 
 #define FOUR  4
-#define LEAST 12
+#define LEAST 8
 #define MOST  48
 
 struct measurement {

@@ -13,7 +13,7 @@
 enum {
     LEAST_WARMUPS = 10,   /* of the gym, whatever a request says (docs/timing.md) */
     PAIRS_OF_A_BLOCK = 4, /* timing.block_pairs */
-    LEAST_BLOCKS = 3,     /* timing.min_blocks */
+    LEAST_BLOCKS = 2,     /* timing.min_blocks */
     MOST_BLOCKS = 128,    /* timing.blocks */
     COMPILE_S = 300,      /* torch.deadline_compile */
     ECHO_MOST = 200,      /* bytes of a text that is only repeated */

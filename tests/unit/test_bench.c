@@ -254,7 +254,7 @@ static void timing_runs(void **state)
     bench("timing", "2 '5 us'");
 }
 
-/* Records of four measurements with 12 pairs each, and one that has too few. */
+/* Records of four measurements with 8 pairs each, and one that has too few. */
 static void torch_ratio_runs(void **state)
 {
     (void)state;
@@ -264,7 +264,7 @@ static void torch_ratio_runs(void **state)
     kg_buf_init(&text, 1u << 20);
     for (int m = 0; m < 5; m++) {
         kg_buf_adds(&text, "{\"problem\":{\"sha256\":\"ab\"},\"timing\":{\"samples\":[");
-        for (int block = 0; block < (m < 4 ? 3 : 2); block++) {
+        for (int block = 0; block < (m < 4 ? 2 : 1); block++) {
             kg_buf_addf(&text,
                         "%s{\"reference_ns\":[%d,2010000,2000000,2020000],"
                         "\"candidate_ns\":[1000000,1010000,%d,1000000],"
@@ -297,7 +297,7 @@ static void wrong_arguments_and_a_missing_kgym_are_errors(void **state)
         {"", "train_share", "1 1 rl.grups=2", ""},
         {"", "torch_ratio", "", "usage: "},
         {"", "torch_ratio", "/nowhere", ""},
-        {"", "torch_ratio", "/dev/null", "/dev/null: no record with 12 pairs"},
+        {"", "torch_ratio", "/dev/null", "/dev/null: no record with 8 pairs"},
         {"", "torch_throughput", "8 1 0 cuda:0 0 medium", "no problems are called medium: "},
     };
     need();

@@ -167,8 +167,8 @@ static const struct {
                                          "`kernelbench` alone takes fewer"},
     {"timing.warmups=10", NULL},
     {"timing.processes=64", NULL},
-    {"timing.blocks=2", "timing.min_blocks (3) is more than timing.blocks (2)"},
-    {"timing.blocks=2;timing.min_blocks=2", NULL},
+    {"timing.blocks=1", "timing.min_blocks (2) is more than timing.blocks (1)"},
+    {"timing.blocks=1;timing.min_blocks=1", NULL},
     {"protocol=kernelbench;stage.tiny=no;multi_input=no;laws=0;hack_checks=no", NULL},
     {"protocol=kernelbench", "stage.tiny: the protocol `kernelbench` wants it no (the preset "
                              "`kernelbench` sets all that it wants)"},

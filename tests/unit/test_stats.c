@@ -59,6 +59,19 @@ static void yuens_interval(void **state)
     assert_true(isinf(kg_yuen_half_width(x, 5, 0.4))); /* one stays */
 }
 
+static void yuens_interval_of_two(void **state)
+{
+    (void)state;
+    const double x[] = {9, 1, 3, 1000, 5, 2, 7, 8, 4, 6}, y[] = {3, 1, 2}; /* squares: 42.5, 2 */
+    NEAR(kg_yuen_half_width_of_two(x, N(x), y, N(y), 0.2),
+         kg_t_quantile(0.975, 7) * sqrt(42.5 / 30 + 2.0 / 6) / 2, 1e-12);
+    NEAR(kg_yuen_half_width_of_two(x, N(x), x, N(x), 0.2),
+         kg_t_quantile(0.975, 10) * sqrt(2 * 42.5 / 30) / 2, 1e-12);
+    assert_true(isinf(kg_yuen_half_width_of_two(x, N(x), y, 1, 0.2)));
+    assert_true(isinf(kg_yuen_half_width_of_two(y, 1, x, N(x), 0.2)));
+    assert_true(isinf(kg_yuen_half_width_of_two(x, 0, y, 0, 0)));
+}
+
 /* Against the closed forms of none, all and one of n; an error of the bound is one in 1,000. */
 static void share_that_some_of_n_show(void **state)
 {
@@ -272,6 +285,7 @@ int main(void)
         cmocka_unit_test(median_of_known_sets),
         cmocka_unit_test(quantile_interpolates),
         cmocka_unit_test(yuens_interval),
+        cmocka_unit_test(yuens_interval_of_two),
         cmocka_unit_test(share_that_some_of_n_show),
         cmocka_unit_test(trimmed_mean_drops_floor_per_end),
         cmocka_unit_test(mean_and_stddev),

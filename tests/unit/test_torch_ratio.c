@@ -65,7 +65,7 @@ static struct kg_ratio ratio(void)
 static void test_the_interval_holds_the_truth(void **state)
 {
     (void)state;
-    static const size_t pairs[] = {12, 16, 24, 48, 18, 5}; /* the last two: time ran out */
+    static const size_t pairs[] = {8, 12, 16, 24, 48, 18, 5}; /* the last two: time ran out */
     for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
         int holds = 0;
         double width = 0;
@@ -82,19 +82,20 @@ static void test_the_interval_holds_the_truth(void **state)
     }
 }
 
-/* Asked after every four pairs from 12 on, and ended by its own width: still no lie. */
+/* Asked after every block from the second on, and ended by its own width: still no lie. */
 static void test_an_early_end_holds_the_truth(void **state)
 {
     (void)state;
     static const double errors[] = {0.01, 0.03, 0.05};
-    static const double most[] = {13, 31, 48}, least[] = {12, 27, 44};
+    static const double most[] = {10, 29, 48}, least[] = {8, 25, 44};
+    const size_t planned = (size_t)(KG_TPAIRS_DEFAULTS.min_blocks * BLOCK);
     for (size_t k = 0; k < sizeof errors / sizeof *errors; k++) {
         int holds = 0;
         double pairs = 0;
         for (int i = 0; i < ROUNDS; i++) {
             struct kg_ratio r = {0};
             draw(MOST, errors[k]);
-            for (result.n = 12; result.n <= MOST; result.n += BLOCK) {
+            for (result.n = planned; result.n <= MOST; result.n += BLOCK) {
                 r = ratio();
                 if (r.half_width <= session.opt.half_width) {
                     break;
@@ -112,7 +113,7 @@ static void test_an_early_end_holds_the_truth(void **state)
 static void test_orders_are_no_spread(void **state)
 {
     (void)state;
-    for (size_t n = 12; n <= MOST; n += BLOCK) {
+    for (size_t n = BLOCK; n <= MOST; n += BLOCK) {
         draw(n, 0);
         struct kg_ratio r = ratio();
         assert_true(fabs(r.ratio / TRUE - 1) < 1e-5 && r.half_width < 1e-5);

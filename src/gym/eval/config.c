@@ -66,7 +66,7 @@ static const struct kg_opt table[] = {
                "PyTorch: pairs of a block."),
     INT_CLIENT("timing.blocks", timing_blocks, 1, 128, "12", "",
                "PyTorch: blocks of pairs, at most."),
-    INT_CLIENT("timing.min_blocks", timing_min_blocks, 1, 128, "3", "",
+    INT_CLIENT("timing.min_blocks", timing_min_blocks, 1, 128, "2", "",
                "PyTorch: blocks, at least, before timing may stop early."),
     REAL_CLIENT("timing.block_half_width", timing_block_half_width, 0, 1, "0.02", "",
                 "PyTorch: stop early at this relative half-width of the interval; 0: never."),

@@ -78,10 +78,12 @@ double kg_stddev(const double *x, size_t n)
     return sqrt(sum / (double)(n - 1));
 }
 
-double kg_yuen_half_width(const double *x, size_t n, double each_end)
+/* The square of the standard error of a trimmed mean, and *stay values of x that it is of. */
+static double yuen_square(const double *x, size_t n, double each_end, size_t *stay)
 {
-    size_t g = (size_t)floor((double)n * each_end + 1e-9), stay = n - 2 * g;
-    if (stay < 2) {
+    size_t g = (size_t)floor((double)n * each_end + 1e-9);
+    *stay = n - 2 * g;
+    if (*stay < 2) {
         return INFINITY;
     }
     double *s = sorted_copy(x, n);
@@ -89,9 +91,25 @@ double kg_yuen_half_width(const double *x, size_t n, double each_end)
         s[i] = s[g];
         s[n - 1 - i] = s[n - 1 - g];
     }
-    double squares = kg_stddev(s, n) * sqrt((double)(n - 1));
+    double deviation = kg_stddev(s, n);
     free(s);
-    return kg_t_quantile(0.975, (int)stay - 1) * squares / sqrt((double)(stay * (stay - 1)));
+    return deviation * deviation * (double)(n - 1) / (double)(*stay * (*stay - 1));
+}
+
+double kg_yuen_half_width(const double *x, size_t n, double each_end)
+{
+    size_t stay;
+    double square = yuen_square(x, n, each_end, &stay);
+    return isinf(square) ? INFINITY : kg_t_quantile(0.975, (int)stay - 1) * sqrt(square);
+}
+
+double kg_yuen_half_width_of_two(const double *x, size_t n, const double *y, size_t m,
+                                 double each_end)
+{
+    size_t of_x, of_y;
+    double square = yuen_square(x, n, each_end, &of_x) + yuen_square(y, m, each_end, &of_y);
+    return isinf(square) ? INFINITY
+                         : kg_t_quantile(0.975, (int)(of_x + of_y) - 2) * sqrt(square) / 2;
 }
 
 double kg_pairs_log_ratio(const struct kg_pair *p, size_t n, int64_t k_ns)

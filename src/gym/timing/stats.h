@@ -34,6 +34,10 @@ double kg_t_quantile(double p, int dof);     /* two-sided 95 %: p = 0.975 */
  * stays. each_end 0: the interval of the mean. Infinite where fewer than 2 values stay. each_end: 0
  * to below 0.5. */
 double kg_yuen_half_width(const double *x, size_t n, double each_end);
+/* The same of the mean of two trimmed means, of x [n] and y [m], which spread alike: degrees of
+ * freedom are those of both. Infinite where fewer than 2 values of either stay. */
+double kg_yuen_half_width_of_two(const double *x, size_t n, const double *y, size_t m,
+                                 double each_end);
 /* The log ratio of one process: the mean over both orders of the median of log((ref-K)/(cand-K)).
  * Times at or below K count as 1 ns above it. */
 double kg_pairs_log_ratio(const struct kg_pair *p, size_t n, int64_t k_ns);

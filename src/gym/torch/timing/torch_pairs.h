@@ -37,12 +37,12 @@ struct kg_tpairs_options {
     bool exclusive;                 /* under the lease of this device */
     bool ahead;                     /* calls are launched before their inputs come */
 };
-/* 12 x 4 pairs at most (at least 3 blocks), 50 trials, 10 warm-ups, 10 % trimming, 2 %, 20 s,
+/* 12 x 4 pairs at most (at least 2 blocks), 50 trials, 10 warm-ups, 10 % trimming, 2 %, 20 s,
  * 20 s + 60 s. */
 #define KG_TPAIRS_DEFAULTS                                                                         \
     ((struct kg_tpairs_options){.pairs = 4,                                                        \
                                 .blocks = 12,                                                      \
-                                .min_blocks = 3,                                                   \
+                                .min_blocks = 2,                                                   \
                                 .trials = 50,                                                      \
                                 .warmups = 10,                                                     \
                                 .trim = 0.1,                                                       \

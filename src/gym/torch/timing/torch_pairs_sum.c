@@ -8,10 +8,9 @@
 #define OWN_MOST 4000 /* ns by which K of two processes may differ */
 #define PART     10   /* pairs of one part of the interval, for trimmed means */
 #define QUAD     4    /* balanced: two pairs of each order */
-#define TWO      2    /* of a quad's, one of each order */
 #define PARTS    3    /* fewer say nothing about spread: smaller parts then */
-#define ENDS     0.2  /* twos at each end that the interval draws in: what disturbs is brief */
-#define MEDIAN   1.15 /* a median of all pairs errs so much more than a trimmed mean */
+#define ENDS     0.2  /* pairs at each end that the interval draws in: what disturbs is brief */
+#define MEDIAN   1.15 /* a median errs so much more than a trimmed mean */
 
 static double after_k(int64_t ns, double k)
 {
@@ -78,41 +77,31 @@ static double log_trimmed(const struct kg_tpairs *s, double k, size_t from, size
     return log_ratio;
 }
 
-/* The log ratios of each four's twos, one pair of each order. */
-static size_t twos_of(const struct kg_tpairs_result *r, int64_t k, double *out)
+/* The log ratios of the pairs of one order. */
+static size_t ratios_of_order(const struct kg_tpairs_result *r, int64_t k, bool cand_first,
+                              double *out)
 {
     size_t n = 0;
-    for (size_t i = 0; i + QUAD <= r->n; i += QUAD) {
-        struct kg_pair to[QUAD];
-        size_t place[2] = {0, 1};
-        for (size_t at = i; at < i + QUAD; at++) {
-            size_t order = r->pair[at].cand_first;
-            order = place[order] < QUAD ? order : 1 - order; /* blocks of another size */
-            to[place[order]] = r->pair[at];
-            place[order] += 2;
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->pair[i].cand_first == cand_first) {
+            out[n++] = kg_pairs_log_ratio(r->pair + i, 1, k);
         }
-        out[n++] = kg_pairs_log_ratio(to, TWO, k);
-        out[n++] = kg_pairs_log_ratio(to + TWO, TWO, k);
     }
     return n;
 }
 
-/* The median of all, which no disturbed call moves by much, and an interval by twos, which has few
- * of them say little; by single pairs where there are too few. */
-static void by_twos(const struct kg_tpairs_result *r, int64_t k, struct kg_ratio *out)
+/* The median of each order, which no disturbed call moves by much, and an interval that has few of
+ * them say little. Who is called second takes longer: so each order has a spread of its own, but
+ * where time ran out before there were two pairs of each. */
+static void by_orders(const struct kg_tpairs_result *r, int64_t k, struct kg_ratio *out)
 {
     double *l = malloc(r->n * sizeof *l);
     KG_ASSERT(l);
-    size_t n = 0;
-    if (r->n / QUAD >= PARTS) {
-        n = twos_of(r, k, l);
-    } else {
-        for (; n < r->n; n++) {
-            l[n] = kg_pairs_log_ratio(r->pair + n, 1, k);
-        }
-    }
+    size_t n = ratios_of_order(r, k, false, l), m = ratios_of_order(r, k, true, l + n);
+    double width = n < 2 || m < 2 ? kg_yuen_half_width(l, n + m, ENDS)
+                                  : kg_yuen_half_width_of_two(l, n, l + n, m, ENDS);
     out->ratio = exp(kg_pairs_log_ratio(r->pair, r->n, k));
-    out->half_width = MEDIAN * kg_yuen_half_width(l, n, ENDS);
+    out->half_width = MEDIAN * width;
     free(l);
 }
 
@@ -142,7 +131,7 @@ bool kg_tpairs_ratio(const struct kg_tpairs *s, struct kg_ratio *out)
     if (s->opt.calibrated) {
         by_trimmed(s, k, out);
     } else {
-        by_twos(r, (int64_t)k, out);
+        by_orders(r, (int64_t)k, out);
     }
     out->lo = out->ratio * exp(-out->half_width);
     out->hi = out->ratio * exp(out->half_width);
