@@ -11,13 +11,14 @@
 #include "gym/torch/runner/spare_runner.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
-#define WARM_ALONE 1  /* warm-up once the device is its alone; the others keep nobody waiting */
-#define NULLS      6  /* null windows of a lease, at least; one in three calls has one */
-#define WARM_LEAST 5  /* besides right answers given before: all places and streams, and one */
-#define TRIES      4  /* of a pair: contexts made beside it disturb up to one in fifteen */
-#define LOUD_PAIRS 8  /* loud pairs, and one in four more: beyond it the device is loud */
-#define OWED_MORE  9  /* verified calls: below so many, drawn, beyond the least number */
-#define CANARIES   16 /* pairs without the candidate: one that is loud, and nobody is accused */
+#define WARM_ALONE 1   /* warm-up once the device is its alone; the others keep nobody waiting */
+#define NULLS      6   /* null windows of a lease, at least; one in two calls has one */
+#define WARM_LEAST 5   /* besides right answers given before: all places and streams, and one */
+#define TRIES      4   /* of a pair: contexts made beside it disturb up to one in fifteen */
+#define LOUD_PAIRS 8   /* loud pairs, and one in four more: beyond it the device is loud */
+#define OWED_MORE  9   /* verified calls: below so many, drawn, beyond the least number */
+#define OWED_MS    250 /* for calls that are owed, before pairs tell whether any are */
+#define CANARIES   16  /* pairs without the candidate: one that is loud, and nobody is accused */
 
 /* --- pairs --- */
 
@@ -176,6 +177,23 @@ static enum kg_tflow warm_up(struct kg_tpairs *s, int64_t n, struct kg_err *err)
     return flow;
 }
 
+/* Calls that the process owes and the least number of pairs will leave, beside others' use of the
+ * device. Who is slow owes none, so where calls take long, pairs come first. */
+static enum kg_tflow owed_before(struct kg_tpairs *s, struct kg_err *err)
+{
+    const struct kg_tpairs_options *o = &s->opt;
+    int64_t pairs = o->calibrated ? o->trials : (int64_t)o->min_blocks * o->pairs;
+    int64_t n = s->least - s->cand->verified - pairs - WARM_ALONE;
+    const struct kg_dj *judge = &kg_torch_of(s->w)->judge;
+    int64_t until_ns = kg_clock_ns() + OWED_MS * 1000000ll - judge->waited_ns;
+    enum kg_tflow flow = KG_TFLOW_ON;
+    while (s->out->calls < n && flow == KG_TFLOW_ON &&
+           kg_clock_ns() < until_ns + judge->waited_ns) {
+        flow = warm_up(s, s->out->calls + 1, err);
+    }
+    return flow;
+}
+
 /* What the process still owes where no pair is left, or no time for pairs: one that seems to be
  * slow is let off once its budget is gone. */
 static enum kg_tflow minimum(struct kg_tpairs *s, struct kg_err *err)
@@ -211,12 +229,13 @@ static enum kg_tflow course(struct kg_tpairs *s, struct kg_err *err)
     enum kg_tflow flow = prime(s, err);
     kg_tpairs_one_core(s);
     flow = flow == KG_TFLOW_ON ? warm_up(s, warm - WARM_ALONE, err) : flow;
+    flow = flow == KG_TFLOW_ON ? owed_before(s, err) : flow;
     if (flow == KG_TFLOW_ON && kg_tpairs_take_lease(s, err) != KG_OK) {
         return KG_TFLOW_ERROR;
     }
     kg_pyrunner_rest_anew(&s->cand->runner); /* what it had to build is built */
     int64_t since = s->started_ns = kg_clock_ns();
-    flow = flow == KG_TFLOW_ON ? warm_up(s, warm, err) : flow;
+    flow = flow == KG_TFLOW_ON ? warm_up(s, s->out->calls + WARM_ALONE, err) : flow;
     flow = flow == KG_TFLOW_ON ? first_null(s, err) : flow;
     kg_trace_span(since, "alone", "warm-ups");
     since = kg_clock_ns();

@@ -11,7 +11,7 @@
 
 #define CASE KG_TORCH_TIMING_ID
 /* With fewer null calls the reference is called more often, only to reach their least number. */
-#define NULL_ONE_IN 3
+#define NULL_ONE_IN 2
 
 /* --- calls --- */
 
@@ -198,7 +198,6 @@ enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err
 {
     struct kg_dj_report rep;
     struct kg_dj_call c = kg_tpairs_call_of(s, kg_torch_of(s->w)->null.port, KG_TC_NULL);
-    bool alone = kg_torch_of(s->w)->judge.held || !s->opt.exclusive;
     c.timed = true;
     if (s->lends) { /* what it does itself takes no memory */
         c.lent = 1 + s->instance->ref.port;
@@ -206,7 +205,7 @@ enum kg_tflow kg_tpairs_null_call(struct kg_tpairs *s, bool *loud, struct kg_err
     }
     enum kg_tflow flow = ask_null(s, &c, &rep, err);
     *loud = flow == KG_TFLOW_ON && rep.loud;
-    if (flow == KG_TFLOW_ON && alone && !rep.loud && s->nnull < KG_TPAIRS_NULLS) {
+    if (flow == KG_TFLOW_ON && !rep.loud && s->nnull < KG_TPAIRS_NULLS) {
         s->null_ns[s->nnull++] = (double)kg_tpairs_time(s, &rep);
     }
     return flow;
@@ -366,7 +365,9 @@ enum kg_tflow kg_tpairs_verified(struct kg_tpairs *s, bool cand_first, struct kg
     enum kg_tflow flow = answered(s, cand_first, &ref, &cand, err);
     bool left = flow == KG_TFLOW_ON && kg_tpairs_left_asked(s);
     flow = left ? kg_tpairs_left_reference(s, err) : flow;
-    if (flow == KG_TFLOW_ON && kg_rng_below(&s->rng, NULL_ONE_IN) == 0) {
+    bool alone =
+        kg_torch_of(s->w)->judge.held || !s->opt.exclusive; /* else others' work is in it */
+    if (flow == KG_TFLOW_ON && alone && kg_rng_below(&s->rng, NULL_ONE_IN) == 0) {
         flow = kg_tpairs_null_call(s, &loud, err);
     }
     bool wait = flow == KG_TFLOW_ON && kg_tpairs_may_wait(s, &cand);
