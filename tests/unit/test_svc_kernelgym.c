@@ -90,7 +90,7 @@ static void members_become_options(void **state)
     } cases[] = {
         {"\"num_warmup\": 50", "timing.warmups=50"},
         {"\"num_warmup\": 0", "timing.warmups=10"},
-        {"\"num_perf_trials\": 1", "timing.blocks=3"},
+        {"\"num_perf_trials\": 1", "timing.blocks=2"},
         {"\"num_perf_trials\": 1000", "timing.blocks=128"},
         {"\"timeout\": 10", "torch.deadline_eval=10"},
         {"\"timeout\": 3600", "torch.deadline_compile=300"},
