@@ -32,7 +32,7 @@ static const char slow[] =
          "    for (int64_t i = 0; i < n; i++) y[i] = x[i] / (1 + expf(-x[i]));\n"
          "}\n";
 
-#define AT_WORK_TICKS 20
+#define AT_WORK_TICKS 20 /* of the clock: 0.2 s */
 
 /* References that serve for long have been at work for as long as a candidate. */
 static bool is_reference(long pid)
