@@ -1,9 +1,9 @@
 /* How well a measurement's ratio and interval hold, by the pairs of a batch that was timed on a
- * GPU: its measurements are drawn again, four pairs at a time, stopped as evaluations are, and
+ * GPU: its measurements are drawn again, two pairs at a time, stopped as evaluations are, and
  * asked for a ratio that is known.
  *   build/release/bench/bench_torch_ratio RECORDS [draws=4000]
  *
- * RECORDS: of `kgym eval --batch`; those without 8 pairs are left out. From where the fours of a
+ * RECORDS: of `kgym eval --batch`; those without 8 pairs are left out. From where the twos of a
  * drawn measurement come: its own (what one says of itself), one in three from others of its
  * problem, or all from any of its problem. Rows: kgym's rule; and a mean of log ratios with a t
  * interval, stopped alike, which disturbed calls move. Columns: pairs used, and how often all 48;
@@ -17,7 +17,8 @@
 #include "gym/record/samples.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
-#define FOUR  4
+#define DRAWN 2 /* pairs at a time */
+#define LOOK  4 /* pairs of a block: kgym's rule looks after each */
 #define LEAST 8
 #define MOST  48
 
@@ -56,7 +57,7 @@ static void add(const json_t *record, void *ctx)
         .samples = json_object_get(json_object_get(record, "timing"), "samples")};
     struct kg_sample_pair sample[MOST];
     size_t n = kg_samples_pairs(&timing, sample, MOST);
-    struct measurement m = {.n = (n < MOST ? n : MOST) / FOUR * FOUR};
+    struct measurement m = {.n = (n < MOST ? n : MOST) / LOOK * LOOK};
     if (m.n < LEAST || !digest) {
         return;
     }
@@ -83,15 +84,15 @@ static const struct measurement *any_like(const struct measurement *m)
     return other;
 }
 
-/* The first four of a measurement are the first of one. */
+/* The first two of a measurement are the first of one. */
 static void draw(double others, struct kg_pair out[MOST])
 {
     const struct measurement *own = &all[kg_rng_below(&rng, nall)];
-    for (size_t n = 0; n < MOST; n += FOUR) {
+    for (size_t n = 0; n < MOST; n += DRAWN) {
         bool other = (double)kg_rng_below(&rng, 1000) < 1000 * others;
         const struct measurement *m = other ? any_like(own) : own;
-        size_t four = n == 0 ? 0 : 1 + kg_rng_below(&rng, m->n / FOUR - 1);
-        memcpy(out + n, m->pair + four * FOUR, FOUR * sizeof *out);
+        size_t two = n == 0 ? 0 : 1 + kg_rng_below(&rng, m->n / DRAWN - 1);
+        memcpy(out + n, m->pair + two * DRAWN, DRAWN * sizeof *out);
     }
 }
 
@@ -100,7 +101,7 @@ typedef struct kg_ratio (*ratio_of)(struct kg_pair *pair, size_t n);
 static struct kg_ratio kgyms(struct kg_pair *pair, size_t n)
 {
     struct kg_ratio r;
-    result = (struct kg_tpairs_result){.pair = pair, .n = n, .block = FOUR};
+    result = (struct kg_tpairs_result){.pair = pair, .n = n, .block = LOOK};
     kg_tpairs_ratio(&session, &r);
     return r;
 }
@@ -131,7 +132,7 @@ static struct row ask(ratio_of rule, double others, int draws)
         size_t n = LEAST;
         struct kg_ratio got = rule(pair, n);
         while (got.half_width > session.opt.half_width && n < MOST) {
-            n += FOUR;
+            n += LOOK;
             got = rule(pair, n);
         }
         errors[i] = fabs(log(got.ratio));
