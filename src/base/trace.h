@@ -13,5 +13,7 @@ enum kg_code kg_trace_join(const char *path, struct kg_err *err) KG_MUST_USE;
 /* From begun_ns (kg_clock_ns) until now; kind and name: plain words. Nothing where no file was
  * named; a span that cannot be written is lost. */
 void kg_trace_span(int64_t begun_ns, const char *kind, const char *name);
+/* The same until ended_ns: for who may write only later. */
+void kg_trace_span_of(int64_t begun_ns, int64_t ended_ns, const char *kind, const char *name);
 
 #endif

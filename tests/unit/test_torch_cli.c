@@ -137,6 +137,11 @@ static void test_batch(void **state)
                "rm -f out.jsonl; $K eval --batch two.jsonl --out out.jsonl --jobs $jobs "
                "--torch-spare $ahead --trace spans" CPU
                " && grep -c '\"fork\"' spans > $ahead || exit 1; done; cmp yes no || exit 1; done");
+    /* Each call says its parts. */
+    rig_expect(0, "for part in set-up answer after; do "
+                  "grep -c '\"'$part'\",\"cat\":\"part of a call\"' spans; done | uniq | "
+                  "awk '$1 > 5' | wc -l");
+    rig_shows("1");
 }
 
 /* Later children's sake, but only when nobody waits for a child; and a thread would be the end. */

@@ -183,6 +183,22 @@ static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, str
     return err->code;
 }
 
+/* What a request took, and of a call its parts. */
+static void trace(const struct kg_dj *j, const struct kg_djm_req *req, const struct kg_djm_rep *rep,
+                  int64_t begun)
+{
+    const struct kg_dj_report *r = &rep->report;
+    bool run = req->op == KG_DJM_RUN;
+    if (run && req->command == KG_TC_CALL && rep->code == KG_OK && r->answered_ns > 0) {
+        const char *kind = req->timed ? "part of a timed call" : "part of a call";
+        kg_trace_span_of(begun, r->released_ns, kind, "set-up");
+        kg_trace_span_of(r->released_ns, r->answered_ns, kind, "answer");
+        kg_trace_span(r->answered_ns, kind, "after");
+    }
+    kg_trace_span(begun, j->held ? "judge, alone:" : "judge:",
+                  run ? kg_tcommand_name((enum kg_tcommand)req->command) : kg_djm_op_name(req->op));
+}
+
 enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic uint32_t *building,
                        struct kg_djm_rep *rep, int got[KG_MESSAGE_FDS], struct kg_err *err)
 {
@@ -207,9 +223,7 @@ enum kg_code kg_dj_ask(struct kg_dj *j, struct kg_djm_req *req, int fd, _Atomic 
     }
     enum kg_code code = ask_now(j, req, fd, &u, rep, got, err);
     built(&u);
-    kg_trace_span(begun, j->held ? "judge, alone:" : "judge:",
-                  req->op == KG_DJM_RUN ? kg_tcommand_name((enum kg_tcommand)req->command)
-                                        : kg_djm_op_name(req->op));
+    trace(j, req, rep, begun);
     kg_lease_release(&u.lease);
     return code;
 }

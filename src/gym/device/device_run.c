@@ -234,6 +234,7 @@ static enum kg_code release(struct kg_dj_state *s, struct kg_dj_command *k, uint
     out->setup_ns = ops->clock(&s->dev) - *t0;
     note_loud(s, k, out);
     int64_t released = ops->clock(&s->dev);
+    out->released_ns = kg_clock_ns();
     w->seed = k->req->seed;
     kg_twire_release(w, k->nonce);
     if (s->dev.facts.clock) {
@@ -241,6 +242,7 @@ static enum kg_code release(struct kg_dj_state *s, struct kg_dj_command *k, uint
     }
     out->status = wait_for(s, k, number);
     out->answer_ns = ops->clock(&s->dev) - released;
+    out->answered_ns = kg_clock_ns();
     return KG_OK;
 }
 
