@@ -17,9 +17,9 @@
 #include "gym/record/samples.h"
 #include "gym/torch/timing/torch_pairs_private.h"
 
-#define DRAWN 2 /* pairs at a time */
-#define LOOK  4 /* pairs of a block: kgym's rule looks after each */
-#define LEAST 8
+#define DRAWN 2                                  /* pairs at a time */
+#define LOOK  ((size_t)KG_TPAIRS_DEFAULTS.pairs) /* of a block: kgym's rule looks after each */
+#define LEAST (LOOK * (size_t)KG_TPAIRS_DEFAULTS.min_blocks)
 #define MOST  48
 
 struct measurement {
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
     int draws = kg_bench_count(argc, argv, 2, 100, 1000000, 4000);
     session.opt = KG_TPAIRS_DEFAULTS;
     kg_bench_records_of(argv[1], add, NULL);
-    kg_bench_need(nall > 0, "%s: no record with %d pairs of a timed candidate", argv[1], LEAST);
+    kg_bench_need(nall > 0, "%s: no record with %zu pairs of a timed candidate", argv[1], LEAST);
     kg_rng_init(&rng, (struct kg_key){{3, 5}}, 0);
     printf("%zu measurements of %s, %d draws\n", nall, argv[1], draws);
     kg_bench_json("torch_ratio", json_pack("{s:i, s:i, s:o}", "measurements", (int)nall, "draws",

@@ -183,7 +183,7 @@ static enum kg_code ask_now(struct kg_dj *j, struct kg_djm_req *req, int fd, str
     return err->code;
 }
 
-/* What a request took, and of a call its parts. */
+/* The span of a request, and those of a call's parts. */
 static void trace(const struct kg_dj *j, const struct kg_djm_req *req, const struct kg_djm_rep *rep,
                   int64_t begun)
 {

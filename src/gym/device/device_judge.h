@@ -238,7 +238,7 @@ struct kg_dj_report {
     int64_t setup_ns;  /* the judge's own copies and flush before the release; see `loud` */
     int64_t close_ns;  /* the judge's digest of the answer at the window's end; see `loud` */
     int64_t answer_ns; /* from the release until the judge sees that the answer was posted */
-    int64_t released_ns, answered_ns; /* these two moments, by kg_clock_ns(); 0: never */
+    int64_t released_ns, answered_ns; /* these two moments, as kg_clock_ns() tells; 0: never */
     uint64_t call_ns, peak_bytes;     /* claims */
     bool bound;                       /* the runner was told where its inputs lie */
     bool late_write; /* the digest within the window differs from that of the copy taken after it */

@@ -233,16 +233,15 @@ static enum kg_code release(struct kg_dj_state *s, struct kg_dj_command *k, uint
     }
     out->setup_ns = ops->clock(&s->dev) - *t0;
     note_loud(s, k, out);
-    int64_t released = ops->clock(&s->dev);
-    out->released_ns = kg_clock_ns();
+    out->released_ns = ops->clock(&s->dev);
     w->seed = k->req->seed;
     kg_twire_release(w, k->nonce);
     if (s->dev.facts.clock) {
         spin(&w->done, number, k->req->flags & KG_TF_POLITE ? SHARED_NS : SPIN_NS);
     }
     out->status = wait_for(s, k, number);
-    out->answer_ns = ops->clock(&s->dev) - released;
-    out->answered_ns = kg_clock_ns();
+    out->answered_ns = ops->clock(&s->dev);
+    out->answer_ns = out->answered_ns - out->released_ns;
     return KG_OK;
 }
 
